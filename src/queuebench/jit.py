@@ -38,5 +38,20 @@ numba.config.CACHE_DIR = str(_cache_folder())
 
 
 def njit(*args, **options):
-    """``numba.njit`` with the on-disk cache; functions inlined into kernels need no cache of their own."""
-    return numba.njit(*args, cache=True, **options)
+    """``numba.njit`` with the on-disk cache and NumPy's division by zero."""
+    return numba.njit(*args, cache=True, error_model="numpy", **options)
+
+
+def kernel(function):
+    """``njit`` for a function that allocates no array.
+
+    numba counts references to arrays wherever one is passed on or unpacked from a tuple, atomically;
+    in the dispatch loop that costs more than the simulation. A function that allocates nothing
+    needs no counting, and numba's ``_nrt`` option leaves it out.
+    """
+    return njit(function, _nrt=False)
+
+
+def inlined(function):
+    """Declare a small step of a kernel, copied into its callers before they are compiled."""
+    return numba.njit(function, inline="always")

@@ -1,0 +1,22 @@
+from snakemake.utils import min_version
+
+min_version("9.10")
+
+# A study is one file. Snakemake would merge a file given on the command line into a default one, so
+# the default is read only when there is no other.
+if not config:
+
+    configfile: "config/config.yaml"
+
+
+include: "rules/common.smk"
+include: "rules/truth.smk"
+include: "rules/experiments.smk"
+include: "rules/tables.smk"
+include: "rules/figures.smk"
+
+
+rule all:
+    default_target: True
+    input:
+        STUDY_TARGETS,

@@ -1,0 +1,73 @@
+# The study, its cells and its batches; what does not concern a single rule.
+import os
+import re
+
+from snakemake.exceptions import WorkflowError
+
+from queuebench.checks import check_cell
+from queuebench.config import StudyError, parse_study, resolve
+from queuebench.fingerprint import fingerprint
+from queuebench.jobs import (
+    batch_params,
+    estimation_params,
+    simulation_params,
+    truth_params,
+)
+
+
+def load_cells():
+    """Check the study and return it with its cells by name; a wrong one ends the workflow here."""
+    try:
+        study = parse_study(config)
+        cells = {cell.name: cell for cell in resolve(study)}
+        for cell in cells.values():
+            check_cell(cell)
+    except StudyError as error:
+        raise WorkflowError(str(error)) from None
+    return study, cells
+
+
+# A job is one thread; libraries that would start more for linear algebra are held to that.
+for variable in ("NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+    os.environ[variable] = "1"
+
+STUDY, CELLS = load_cells()
+SCENARIOS = list(STUDY.scenarios)
+KEPT = [name for name, cell in CELLS.items() if cell.experiment.keep_traces]
+PASSING = [name for name in CELLS if name not in KEPT]
+
+
+wildcard_constraints:
+    batch=r"\d+",
+
+
+def batches(cell):
+    experiment = CELLS[cell].experiment
+    return range(-(-experiment.replicates // experiment.batch_size))
+
+
+def replicates(wildcards):
+    """Return the first replicate of a batch and the one after its last."""
+    experiment = CELLS[wildcards.cell].experiment
+    start = int(wildcards.batch) * experiment.batch_size
+    return [start, min(start + experiment.batch_size, experiment.replicates)]
+
+
+def any_of(names):
+    """Return a pattern that matches just these names, and nothing if there are none."""
+    return "|".join(re.escape(name) for name in names) or "(?!)"
+
+
+STUDY_TARGETS = [
+    "results/estimates.parquet",
+    "results/truth.parquet",
+    "results/tables/mse.csv",
+    "results/tables/mse.md",
+    "results/tables/crossover.csv",
+    "results/figures/mse_heatmap.png",
+    *(
+        f"results/figures/{figure}-{scenario}.png"
+        for figure in ("violins", "bias_sd", "mse_by_length")
+        for scenario in SCENARIOS
+    ),
+]

@@ -1,0 +1,89 @@
+# Compiled kernels are cached; many jobs that compile the same kernel at once can crash numba.
+rule kernels:
+    output:
+        touch("results/logs/kernels.done"),
+    log:
+        "results/logs/kernels.log",
+    threads: 1
+    resources:
+        mem_mb=700,
+        runtime=10,
+    params:
+        code=fingerprint("queuebench.batches", "queuebench.truth"),
+    script:
+        "../workflow/scripts/kernels.py"
+
+
+rule simulate:
+    input:
+        ancient("results/logs/kernels.done"),
+    output:
+        trace="results/traces/{cell}/{design}/batch{batch}.arrow",
+        carry="results/traces/{cell}/{design}/batch{batch}.carry.arrow",
+    log:
+        "results/logs/simulate/{cell}/{design}/batch{batch}.log",
+    benchmark:
+        "results/benchmarks/simulate/{cell}/{design}/batch{batch}.tsv"
+    wildcard_constraints:
+        cell=any_of(KEPT),
+        design=any_of({name for cell in CELLS.values() for name in cell.designs}),
+    threads: 1
+    resources:
+        mem_mb=700,
+        runtime=60,
+    params:
+        job=lambda wildcards: simulation_params(CELLS[wildcards.cell], wildcards.design),
+        replicates=replicates,
+    script:
+        "../workflow/scripts/simulate.py"
+
+
+rule estimate:
+    input:
+        lambda wildcards: expand(
+            "results/traces/{cell}/{design}/batch{batch}.arrow",
+            cell=wildcards.cell,
+            design=CELLS[wildcards.cell].designs,
+            batch=wildcards.batch,
+        ),
+    output:
+        "results/estimates/{cell}/batch{batch}.parquet",
+    log:
+        "results/logs/estimate/{cell}/batch{batch}.log",
+    benchmark:
+        "results/benchmarks/estimate/{cell}/batch{batch}.tsv"
+    wildcard_constraints:
+        cell=any_of(KEPT),
+    threads: 1
+    resources:
+        mem_mb=700,
+        runtime=60,
+    params:
+        job=lambda wildcards: estimation_params(CELLS[wildcards.cell]),
+        designs=lambda wildcards: list(CELLS[wildcards.cell].designs),
+    script:
+        "../workflow/scripts/estimate.py"
+
+
+# Where traces are not kept, a job simulates a replicate, estimates from its trace and removes it: so
+# one trace is alive at a time, and no disk fills up between simulation and estimation.
+rule simulate_and_estimate:
+    input:
+        ancient("results/logs/kernels.done"),
+    output:
+        "results/estimates/{cell}/batch{batch}.parquet",
+    log:
+        "results/logs/simulate_and_estimate/{cell}/batch{batch}.log",
+    benchmark:
+        "results/benchmarks/simulate_and_estimate/{cell}/batch{batch}.tsv"
+    wildcard_constraints:
+        cell=any_of(PASSING),
+    threads: 1
+    resources:
+        mem_mb=700,
+        runtime=120,
+    params:
+        job=lambda wildcards: batch_params(CELLS[wildcards.cell]),
+        replicates=replicates,
+    script:
+        "../workflow/scripts/simulate_and_estimate.py"

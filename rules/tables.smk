@@ -1,0 +1,69 @@
+rule collect:
+    input:
+        estimates=[
+            f"results/estimates/{cell}/batch{batch}.parquet"
+            for cell in CELLS
+            for batch in batches(cell)
+        ],
+        truth=[f"results/truth/{cell}.parquet" for cell in CELLS],
+    output:
+        estimates="results/estimates.parquet",
+        truth="results/truth.parquet",
+    log:
+        "results/logs/collect.log",
+    threads: 1
+    resources:
+        mem_mb=1000,
+        runtime=10,
+    params:
+        code=fingerprint("queuebench.collect"),
+    script:
+        "../workflow/scripts/collect.py"
+
+
+rule mse_table:
+    input:
+        estimates="results/estimates.parquet",
+        truth="results/truth.parquet",
+    output:
+        csv=report(
+            "results/tables/mse.csv",
+            category="Tables",
+            labels={"table": "Mean squared error"},
+            caption="../workflow/report/mse.rst",
+        ),
+        md="results/tables/mse.md",
+    log:
+        "results/logs/mse_table.log",
+    threads: 1
+    resources:
+        mem_mb=1000,
+        runtime=10,
+    params:
+        code=fingerprint("queuebench.tables.mse", "queuebench.tables.output"),
+    script:
+        "../workflow/scripts/mse_table.py"
+
+
+rule crossover_table:
+    input:
+        estimates="results/estimates.parquet",
+        truth="results/truth.parquet",
+    output:
+        report(
+            "results/tables/crossover.csv",
+            category="Tables",
+            labels={"table": "Lengths from which one estimator beats another"},
+            caption="../workflow/report/crossover.rst",
+        ),
+    log:
+        "results/logs/crossover_table.log",
+    threads: 1
+    resources:
+        mem_mb=1000,
+        runtime=10,
+    params:
+        seed=STUDY.seed,
+        code=fingerprint("queuebench.tables.crossover", "queuebench.tables.output"),
+    script:
+        "../workflow/scripts/crossover_table.py"

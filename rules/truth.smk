@@ -1,0 +1,19 @@
+rule truth:
+    input:
+        ancient("results/logs/kernels.done"),
+    output:
+        "results/truth/{cell}.parquet",
+    log:
+        "results/logs/truth/{cell}.log",
+    benchmark:
+        "results/benchmarks/truth/{cell}.tsv"
+    wildcard_constraints:
+        cell=any_of(CELLS),
+    threads: 1
+    resources:
+        mem_mb=700,
+        runtime=60,
+    params:
+        job=lambda wildcards: truth_params(CELLS[wildcards.cell]),
+    script:
+        "../workflow/scripts/truth.py"

@@ -1,0 +1,183 @@
+"""Refusing, before any job, a study that cannot be simulated or estimated.
+
+`queuebench.config` knows the types of the keys; here they are held against the registries, against each
+other and against queueing theory.
+"""
+
+import difflib
+
+from queuebench.config import StudyError
+from queuebench.estimators import estimators_for, known_estimators
+from queuebench.model import build_system, record_length
+from queuebench.queueing.policies import known_policies, policy
+from queuebench.queueing.stability import extreme_halves, find_overload
+
+_INFINITE_VARIANCE = 2.0
+"""Pareto shape at and below which a queue that cannot be avoided has an infinite mean wait."""
+
+
+def check_cell(cell):
+    """Check one cell of a study.
+
+    Parameters
+    ----------
+    cell : queuebench.config.Cell
+
+    Raises
+    ------
+    StudyError
+        Naming the scenario and the key, and what would be right.
+    """
+    _check_designs(cell)
+    for arm in ("control", "treatment"):
+        _check_policy(cell, arm)
+    _check_estimators(cell)
+    system = _check_speeds(cell)
+    _check_record(cell)
+    for arm in (0, 1):
+        _check_stability(cell, system, arm)
+
+
+def _refuse(cell, key, message):
+    raise StudyError(f"scenario {cell.scenario}, load {cell.load:g}: {key}: {message}")
+
+
+def _suggest(word, known):
+    close = difflib.get_close_matches(word, known, n=1, cutoff=0.6)
+    hint = f" (did you mean {close[0]}?)" if close else ""
+    return f"{hint}; known are {', '.join(known)}"
+
+
+def _check_designs(cell):
+    servers = cell.experiment.system.servers
+    if not cell.designs:
+        _refuse(cell, "designs", "at least one design is needed")
+    for name, design in cell.designs.items():
+        if design.kind == "group" and servers % 2:
+            _refuse(
+                cell,
+                f"designs.{name}",
+                f"a group design needs an even number of servers, not {servers}",
+            )
+
+
+def _smallest_pool(cell):
+    """Return over how many servers a policy must be able to choose, and why."""
+    servers = cell.experiment.system.servers
+    if any(design.kind == "group" for design in cell.designs.values()):
+        return servers // 2, f"half of the {servers} servers, because there is a group design"
+    return servers, "the number of servers"
+
+
+def _check_policy(cell, arm):
+    given = getattr(cell.experiment, arm)
+    if given.policy not in known_policies():
+        _refuse(
+            cell,
+            f"{arm}.policy",
+            f"no policy is named {given.policy}{_suggest(given.policy, known_policies())}",
+        )
+    wanted = policy(given.policy).parameters
+    for key in given.parameters:
+        if key not in wanted:
+            takes = f"takes {', '.join(wanted)}" if wanted else "takes no parameters"
+            _refuse(cell, f"{arm}.{key}", f"unknown key, {given.policy} {takes}")
+    for key in wanted:
+        if key not in given.parameters:
+            _refuse(cell, f"{arm}.{key}", f"{given.policy} needs this key")
+    if "d" in wanted:
+        _check_d(cell, arm, given.parameters["d"])
+
+
+def _check_d(cell, arm, d):
+    pool, why = _smallest_pool(cell)
+    if not isinstance(d, int) or isinstance(d, bool) or not 1 <= d <= pool:
+        _refuse(
+            cell,
+            f"{arm}.d",
+            f"must be a whole number from 1 to {pool} ({why}), got {d!r}",
+        )
+
+
+def _check_estimators(cell):
+    wanted = cell.experiment.estimators
+    known = known_estimators()
+    if wanted == "all":
+        return
+    for name in wanted:
+        if name not in known:
+            _refuse(cell, "estimators", f"no estimator is named {name}{_suggest(name, known)}")
+    if not any(estimators_for(design.kind, wanted) for design in cell.designs.values()):
+        _refuse(cell, "estimators", "none of those given applies to any of the designs")
+
+
+def _check_speeds(cell):
+    try:
+        return build_system(cell)
+    except ValueError as error:
+        _refuse(cell, "speeds.values", str(error))
+
+
+def _check_record(cell):
+    experiment = cell.experiment
+    expected = _expected_arrivals(cell)
+    for horizon in experiment.all_horizons:
+        length = cell.horizon_arrivals(horizon)
+        if 2 * length > expected:
+            _refuse(
+                cell,
+                "horizon",
+                f"{horizon:g} mean service times are {length} arrivals, more than half of the "
+                f"{expected} recorded; use at least {2 * length} arrivals or a shorter horizon",
+            )
+    for name, design in cell.designs.items():
+        if design.kind == "switchback" and 2 * design.period > expected / cell.rate:
+            _refuse(
+                cell,
+                f"designs.{name}.period",
+                f"the record of about {expected / cell.rate:.4g} mean service times holds no pair of "
+                f"blocks of {design.period:g}; use at least "
+                f"{round(2.2 * design.period * cell.rate)} arrivals or a shorter period",
+            )
+
+
+def _expected_arrivals(cell):
+    """Return the expected number of recorded arrivals, refusing less than half a cycle."""
+    experiment = cell.experiment
+    duration = record_length(cell).get("duration")
+    if duration is None:
+        return experiment.arrivals
+    cycle = experiment.arrival_process.period
+    if experiment.arrivals < 0.5 * cell.rate * cycle:
+        _refuse(
+            cell,
+            "arrivals",
+            f"{experiment.arrivals} are worth less than half a period of {cycle:g} mean service "
+            f"times; use at least {round(cell.rate * cycle)}",
+        )
+    return round(duration * cell.rate)
+
+
+def _check_stability(cell, system, arm):
+    key = ("control", "treatment")[arm]
+    name, parameters = system.policies[arm], system.policy_parameters[arm]
+    pools = [("", system.speeds, cell.rate)]
+    if any(design.kind == "group" for design in cell.designs.values()):
+        pools += [
+            (" in half of a group design", half, cell.rate * half.sum() / system.speeds.sum())
+            for half in extreme_halves(system.speeds)
+        ]
+    for where, speeds, rate in pools:
+        overload = find_overload(speeds, rate, name, parameters)
+        if overload:
+            known = "unstable" if name != "join_idle_queue" else "not known to be stable"
+            _refuse(cell, key, f"{name} is {known}{where}: {overload}")
+    shape = getattr(cell.experiment.service, "shape", None)
+    heavy = shape is not None and shape <= _INFINITE_VARIANCE
+    if heavy and policy(name).evenly_blind(**parameters):
+        _refuse(
+            cell,
+            "service.shape",
+            f"at {shape:g} the {key} policy {name}, which ignores the queues, has an infinite "
+            f"mean response time; it must be above {_INFINITE_VARIANCE:g}",
+        )

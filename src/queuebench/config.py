@@ -1,0 +1,513 @@
+"""The study as typed objects: what a YAML file may say, and what a wrong one is told.
+
+A study holds defaults and named scenarios; a scenario overrides defaults. `resolve` turns it into cells,
+one per scenario and load, each complete in itself. Nothing here knows how anything is simulated: names
+of policies and estimators are checked against their registries in `queuebench.checks`.
+"""
+
+import difflib
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+
+class StudyError(ValueError):
+    """A study that cannot be run; one sentence says what, where and what would be right."""
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
+
+
+Share = Annotated[float, Field(gt=0, lt=1)]
+Positive = Annotated[float, Field(gt=0)]
+NotNegative = Annotated[float, Field(ge=0)]
+
+
+class System(_Strict):
+    """The servers and how busy they are."""
+
+    servers: int = Field(20, ge=1, description="Number of parallel servers N.")
+    loads: list[Share] = Field(
+        [0.5, 0.7, 0.9], min_length=1, description="Loads, one cell each; strictly between 0 and 1."
+    )
+    treated_share: Share = Field(0.5, description="Share of arrivals treated (Bernoulli design).")
+
+
+class Policy(BaseModel):
+    """A dispatch policy by its registered name, with the parameters that policy takes."""
+
+    model_config = ConfigDict(extra="allow", frozen=True)
+    policy: str = Field(description="Registered name, for example power_of_d.")
+
+    @property
+    def parameters(self):
+        """The policy's own parameters as a mapping."""
+        return dict(self.model_extra or {})
+
+
+class Bernoulli(_Strict):
+    """Every arrival is treated independently with the treated share."""
+
+    kind: Literal["bernoulli"] = "bernoulli"
+
+
+class Group(_Strict):
+    """The servers are split into two halves, one per arm."""
+
+    kind: Literal["group"] = "group"
+
+
+class Switchback(_Strict):
+    """The whole system alternates between the arms in blocks of time."""
+
+    kind: Literal["switchback"] = "switchback"
+    period: Positive = Field(description="Length of a block, in mean service times.")
+    burn_in: NotNegative = Field(
+        0.0,
+        description="First part of each block that switchback_burn_in leaves out, in mean service times.",
+    )
+
+    @model_validator(mode="after")
+    def _burn_in_shorter_than_period(self):
+        if self.burn_in >= self.period:
+            raise ValueError(f"burn_in must be shorter than the period {self.period:g}")
+        return self
+
+
+Design = Annotated[Bernoulli | Group | Switchback, Field(discriminator="kind")]
+
+
+class EqualSpeeds(_Strict):
+    """Every server works at rate 1."""
+
+    kind: Literal["equal"] = "equal"
+
+
+class TwoSpeed(_Strict):
+    """Half of the servers (rounded down) are slow, the others fast."""
+
+    kind: Literal["two_speed"] = "two_speed"
+    ratio: Positive = Field(description="Fast speed over slow speed.")
+
+
+class LinearSpeeds(_Strict):
+    """Speeds equally spaced from the slowest server to the fastest."""
+
+    kind: Literal["linear"] = "linear"
+    ratio: Positive = Field(description="Fastest speed over slowest speed.")
+
+
+class ListedSpeeds(_Strict):
+    """Speeds given one by one; they are scaled so that they sum to N."""
+
+    kind: Literal["list"] = "list"
+    values: list[Positive] = Field(min_length=1, description="One relative speed per server.")
+
+
+Speeds = Annotated[
+    EqualSpeeds | TwoSpeed | LinearSpeeds | ListedSpeeds, Field(discriminator="kind")
+]
+
+
+class Poisson(_Strict):
+    """Arrivals at a constant rate."""
+
+    kind: Literal["poisson"] = "poisson"
+
+
+class Sinusoidal(_Strict):
+    """Poisson arrivals at rate ``Lambda * (1 + amplitude * sin(2 pi t / period))``."""
+
+    kind: Literal["sinusoidal"] = "sinusoidal"
+    amplitude: float = Field(ge=0, lt=1, description="Relative amplitude, at least 0 and below 1.")
+    period: Positive = Field(description="Length of a cycle, in mean service times.")
+
+
+ArrivalProcess = Annotated[Poisson | Sinusoidal, Field(discriminator="kind")]
+
+
+class Fresh(_Strict):
+    """The dispatcher sees the true queue lengths."""
+
+    kind: Literal["fresh"] = "fresh"
+
+
+class ConstantAge(_Strict):
+    """The dispatcher sees the lengths of a fixed time ago."""
+
+    kind: Literal["constant_age"] = "constant_age"
+    age: NotNegative = Field(description="Age of what the dispatcher sees, in mean service times.")
+
+
+class BulletinBoard(_Strict):
+    """The dispatcher sees a board that is refreshed periodically."""
+
+    kind: Literal["bulletin_board"] = "bulletin_board"
+    period: Positive = Field(description="Time between refreshes, in mean service times.")
+
+
+Information = Annotated[Fresh | ConstantAge | BulletinBoard, Field(discriminator="kind")]
+
+
+class Exponential(_Strict):
+    """Exponential service requirements."""
+
+    distribution: Literal["exponential"] = "exponential"
+
+
+class Constant(_Strict):
+    """Every job needs the same service."""
+
+    distribution: Literal["constant"] = "constant"
+
+
+class Pareto(_Strict):
+    """Pareto service requirements (heavy-tailed)."""
+
+    distribution: Literal["pareto"] = "pareto"
+    shape: float = Field(gt=1, description="Tail index; the mean is infinite at 1 and below.")
+
+
+class Erlang(_Strict):
+    """Sums of exponential stages (less variable than exponential)."""
+
+    distribution: Literal["erlang"] = "erlang"
+    stages: int = Field(ge=1, description="Number of stages; the squared variation is 1/stages.")
+
+
+class Hyperexponential(_Strict):
+    """A mixture of two exponentials with balanced means (more variable than exponential)."""
+
+    distribution: Literal["hyperexponential"] = "hyperexponential"
+    scv: float = Field(ge=1, description="Squared coefficient of variation, at least 1.")
+
+
+Service = Annotated[
+    Exponential | Constant | Pareto | Erlang | Hyperexponential,
+    Field(discriminator="distribution"),
+]
+
+
+class Truth(_Strict):
+    """How precisely the global treatment effect is found by simulation."""
+
+    relative: Positive = Field(0.02, description="Wanted standard error as a share of |GTE|.")
+    max_arrivals: int = Field(
+        5_000_000, ge=1000, description="Cap on the arrivals of each of the two pure runs."
+    )
+
+
+class Experiment(_Strict):
+    """Everything a scenario may set; at the top level of a study these are the defaults."""
+
+    replicates: int = Field(100, ge=1, description="Replicates per cell and design.")
+    batch_size: int = Field(
+        100, ge=1, description="Replicates per job; changes no result, only the number of jobs."
+    )
+    arrivals: int = Field(40_000, ge=2, description="Recorded arrivals per replicate.")
+    warmup: Literal["auto"] | NotNegative = Field(
+        "auto", description="Mean service times simulated first and not recorded."
+    )
+    keep_traces: bool = Field(False, description="Keep the Arrow traces under results/traces.")
+    system: System = Field(System(), description="Servers, loads and treated share.")
+    control: Policy = Field(
+        Policy(policy="power_of_d", d=2), description="Policy of the control arm."
+    )
+    treatment: Policy = Field(
+        Policy(policy="power_of_d", d=3), description="Policy of the treatment arm."
+    )
+    speeds: Speeds = Field(EqualSpeeds(), description="Server speeds, scaled to sum to N.")
+    arrival_process: ArrivalProcess = Field(Poisson(), description="How the rate varies in time.")
+    information: Information = Field(Fresh(), description="How old the lengths are that are seen.")
+    travel_time: NotNegative = Field(
+        0.0, description="Time from dispatch to the server, in mean service times."
+    )
+    service: Service = Field(Exponential(), description="Service requirements, mean 1.")
+    horizon: Positive = Field(30.0, description="Truncation horizon, in mean service times.")
+    horizons: list[Positive] | None = Field(
+        None, min_length=1, description="Several horizons at once; replaces horizon."
+    )
+    designs: dict[str, Design | None] = Field(
+        {"bernoulli": Bernoulli()}, description="Experimental designs by name; null drops one."
+    )
+    estimators: list[str] | Literal["all"] = Field(
+        "all", description="Estimators by registered name; all means every one that applies."
+    )
+    truth: Truth = Field(Truth(), description="Precision of the simulated truth.")
+
+    @property
+    def all_horizons(self):
+        """The horizons in increasing order, whichever of the two keys was given."""
+        return sorted(set(self.horizons or [self.horizon]))
+
+
+class Study(Experiment):
+    """A whole study: seed, defaults and scenarios."""
+
+    seed: int = Field(ge=0, description="Seed of every random stream.")
+    scenarios: dict[str, dict[str, Any] | None] = Field(
+        description="Scenarios by name; each overrides any default but the seed."
+    )
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One scenario at one load, complete in itself.
+
+    Attributes
+    ----------
+    scenario : str
+        Name of the scenario.
+    load : float
+        Arrival rate over total service rate.
+    seed : int
+        The study's seed.
+    experiment : Experiment
+        The scenario's settings after merging with the study's defaults.
+    """
+
+    scenario: str
+    load: float
+    seed: int
+    experiment: Experiment
+
+    @property
+    def name(self):
+        """``{scenario}-load{load}`` with the load's shortest decimal form."""
+        return f"{self.scenario}-load{self.load!r}"
+
+    @property
+    def rate(self):
+        """Average arrival rate ``Lambda = load * N`` (speeds sum to N), per mean service time."""
+        return self.load * self.experiment.system.servers
+
+    @property
+    def designs(self):
+        """The designs that are switched on, by name."""
+        return {name: d for name, d in self.experiment.designs.items() if d is not None}
+
+    def horizon_arrivals(self, horizon):
+        """Return a horizon in mean service times as a number of arrivals, ``floor(h*Lambda + 1e-9)``."""
+        return int(horizon * self.rate + 1e-9)
+
+    def to_dict(self, *keys):
+        """Return the cell as plain values, the inverse of `from_dict`.
+
+        Parameters
+        ----------
+        *keys : str
+            Keys of the experiment to keep, all by default; the others take their defaults again.
+            The list of loads is always left out: a cell has one.
+        """
+        experiment = self.experiment.model_dump(
+            mode="json", exclude_none=True, include=set(keys) or None
+        )
+        if "system" in experiment:
+            del experiment["system"]["loads"]
+        return {
+            "scenario": self.scenario,
+            "load": self.load,
+            "seed": self.seed,
+            "experiment": experiment,
+        }
+
+    @classmethod
+    def from_dict(cls, values):
+        """Rebuild a cell from what `to_dict` returned."""
+        experiment = Experiment.model_validate(values["experiment"])
+        return cls(values["scenario"], values["load"], values["seed"], experiment)
+
+
+_REPLACED_WHOLE = {
+    "control",
+    "treatment",
+    "speeds",
+    "arrival_process",
+    "information",
+    "service",
+}
+
+
+def load_study(path):
+    """Read a study from a YAML file.
+
+    Parameters
+    ----------
+    path : str or pathlib.Path
+
+    Returns
+    -------
+    Study
+
+    Raises
+    ------
+    StudyError
+        If the file cannot be read, is not YAML, or says something that is not allowed.
+    """
+    try:
+        values = yaml.safe_load(Path(path).read_text())
+    except OSError as error:
+        raise StudyError(f"{path}: cannot be read ({error.strerror})") from None
+    except yaml.YAMLError as error:
+        line = getattr(getattr(error, "problem_mark", None), "line", 0) + 1
+        raise StudyError(f"{path}: line {line} is not valid YAML") from None
+    return parse_study(values)
+
+
+def parse_study(values):
+    """Check a study given as plain mappings and lists.
+
+    Raises
+    ------
+    StudyError
+        Naming the first key that is wrong and what is allowed there.
+    """
+    if not isinstance(values, dict):
+        raise StudyError("a study must be a mapping of keys, see config/README.md")
+    study = _validate(Study, values, lambda key: key)
+    for name in study.scenarios:
+        if not name or not all(c.isalnum() or c == "_" for c in name):
+            raise StudyError(
+                f"scenarios.{name}: a scenario's name must consist of letters, digits and underscores"
+            )
+    for name in study.designs:
+        if not name or not all(c.isalnum() or c == "_" for c in name):
+            raise StudyError(
+                f"designs.{name}: a design's name must consist of letters, digits and underscores"
+            )
+    return study
+
+
+def resolve(study):
+    """Return the cells of a study in the order of its scenarios and loads.
+
+    Raises
+    ------
+    StudyError
+        If a scenario's override is wrong.
+    """
+    base = study.model_dump(mode="json", exclude={"seed", "scenarios"}, exclude_none=True)
+    cells = []
+    for name, override in study.scenarios.items():
+        override = override or {}
+        merged = _merge(base, override)
+        experiment = _validate(Experiment, merged, _locator(f"scenarios.{name}", override))
+        for load in experiment.system.loads:
+            cells.append(Cell(name, load, study.seed, experiment))
+    return cells
+
+
+def _merge(base, override, path=()):
+    """Merge mappings key by key; a few keys are replaced whole, and null drops an entry."""
+    merged = dict(base)
+    for key, value in override.items():
+        whole = not path and key in _REPLACED_WHOLE
+        if isinstance(value, dict) and isinstance(merged.get(key), dict) and not whole:
+            same_kind = value.get("kind", merged[key].get("kind")) == merged[key].get("kind")
+            merged[key] = _merge(merged[key], value, (*path, key)) if same_kind else value
+        elif value is None:
+            merged.pop(key, None)
+        else:
+            merged[key] = value
+    return merged
+
+
+def _locator(prefix, override):
+    """Return a function that says whether a key came from the override or from the defaults."""
+
+    def locate(key):
+        head = key.split(".")[0]
+        return f"{prefix}.{key}" if head in override else key
+
+    return locate
+
+
+def _validate(model, values, locate):
+    try:
+        return model.model_validate(values)
+    except ValidationError as error:
+        raise StudyError(_explain(model, values, error.errors(), locate)) from None
+
+
+def _explain(model, values, problems, locate):
+    """Put what pydantic found into one sentence about one key; a misspelt key comes first."""
+    unknown = [problem for problem in problems if problem["type"] == "extra_forbidden"]
+    problem = (unknown or problems)[0]
+    kind, context = problem["type"], problem.get("ctx", {})
+    location = _keys_of_the_study(values, problem)
+    key = locate(".".join(str(part) for part in location))
+    if kind == "extra_forbidden":
+        return f"{key}: unknown key{_nearest(str(location[-1]), _known_keys(model, location))}"
+    if kind == "missing":
+        return f"{key}: this key is required"
+    if kind == "value_error":
+        return f"{key}: {context['error']}"
+    if kind in {"union_tag_invalid", "union_tag_not_found"}:
+        discriminator = context["discriminator"].strip("'")
+        allowed = context.get("expected_tags") or "one of the known kinds, see config/README.md"
+        return f"{key}.{discriminator}: must be one of {allowed}"
+    alternatives = [
+        other["msg"].removeprefix("Input ")
+        for other in problems
+        if _keys_of_the_study(values, other) == location
+    ]
+    return f"{key}: {', or '.join(alternatives)}, got {json.dumps(problem['input'], default=str)}"
+
+
+def _keys_of_the_study(values, problem):
+    """Drop what pydantic adds to a location for the alternatives of a union: no key of the study."""
+    kept, node = [], values
+    for part in problem["loc"]:
+        if (isinstance(node, dict) and part in node) or (
+            isinstance(node, list) and isinstance(part, int)
+        ):
+            node = node[part]
+            kept.append(part)
+    if problem["type"] == "missing":
+        kept.append(problem["loc"][-1])
+    return kept
+
+
+def _known_keys(model, location):
+    """Return the keys allowed where an unknown one was found, by walking the JSON schema."""
+    schema = model.model_json_schema()
+    node = schema
+    for part in location[:-1]:
+        node = _step(schema, node, part)
+    return sorted(
+        {key for option in _options(schema, node) for key in option.get("properties", {})}
+    )
+
+
+def _options(schema, node):
+    """Yield the alternatives of a schema node with references resolved."""
+    if "$ref" in node:
+        yield from _options(schema, schema["$defs"][node["$ref"].rsplit("/", 1)[1]])
+    elif "anyOf" in node or "oneOf" in node:
+        for option in node.get("anyOf", node.get("oneOf")):
+            yield from _options(schema, option)
+    else:
+        yield node
+
+
+def _step(schema, node, part):
+    for option in _options(schema, node):
+        if part in option.get("properties", {}):
+            return option["properties"][part]
+        if isinstance(option.get("additionalProperties"), dict):
+            return option["additionalProperties"]
+        if isinstance(part, int) and "items" in option:
+            return option["items"]
+    return {}
+
+
+def _nearest(word, known):
+    close = difflib.get_close_matches(word, known, n=1, cutoff=0.5)
+    if close:
+        return f", did you mean {close[0]}?"
+    return f"; known here: {', '.join(known)}" if known else ""

@@ -1,0 +1,20 @@
+"""Estimators: from a trace to estimates of the global treatment effect.
+
+To add one, write a function in a module of this package, decorate it with `register`, and import the
+module here.
+"""
+
+from queuebench.estimators import (  # noqa: F401 (importing registers)
+    differences_in_means,
+    differences_in_q,
+    switchback,
+)
+from queuebench.estimators.registry import (
+    Estimate,
+    EstimationError,
+    estimators_for,
+    known_estimators,
+    register,
+)
+
+__all__ = ["Estimate", "EstimationError", "estimators_for", "known_estimators", "register"]

@@ -1,0 +1,58 @@
+"""A record: one replicate with its setting, and the statistics several estimators share."""
+
+from functools import cached_property
+
+from queuebench.estimators.batch_means import batch_count, response_sums
+from queuebench.estimators.costs import fit_costs
+from queuebench.estimators.registry import EstimationError
+from queuebench.estimators.windows import window_sums
+
+
+class Record:
+    """One experiment as an estimator sees it.
+
+    Parameters
+    ----------
+    replicate : queuebench.trace.Replicate
+        Or anything with its attributes ``arrivals``, ``record_end``, ``carry`` and ``chunks``.
+    setting : queuebench.estimators.setting.Setting
+    """
+
+    def __init__(self, replicate, setting):
+        self.replicate = replicate
+        self.setting = setting
+        self._windows = {}
+
+    @property
+    def arrivals(self):
+        """Number of recorded arrivals n."""
+        return self.replicate.arrivals
+
+    @cached_property
+    def costs(self):
+        """The costs of an arrival, fitted on the whole record (`queuebench.estimators.costs`)."""
+        return fit_costs(self.replicate, self.setting)
+
+    def windows(self, horizon):
+        """Return the sums of the truncated Q values at a horizon in mean service times.
+
+        Raises
+        ------
+        EstimationError
+            If the horizon is longer than half the record.
+        """
+        length = self.setting.horizon_arrivals(horizon)
+        if 2 * length > self.arrivals:
+            raise EstimationError(
+                f"a horizon of {length} arrivals is longer than half the record of {self.arrivals}"
+            )
+        if length not in self._windows:
+            self._windows[length] = window_sums(self.replicate, self.costs, length)
+        return self._windows[length]
+
+    @cached_property
+    def responses(self):
+        """Sums of the observed response times by arm and batch, as `ArmSums`."""
+        length = self.setting.horizon_arrivals(self.setting.batch_horizon)
+        batches = batch_count(self.arrivals, length)
+        return response_sums(self.replicate, max(1, batches))

@@ -1,0 +1,84 @@
+"""The registry of estimators.
+
+An estimator is one function ``f(record, horizon) -> Estimate`` decorated with `register`. It reads
+whatever it needs from the record; what several estimators need is computed once per record.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+
+class Estimate(NamedTuple):
+    """What an estimator says about one record.
+
+    Attributes
+    ----------
+    value : float
+        Treatment minus control, in mean service times.
+    standard_error : float
+        NaN where the record is too short for one; `note` says so.
+    alpha : float
+        Weight of the response-time version in a mixture, NaN for other estimators.
+    note : str
+        Why something is missing, else empty.
+    """
+
+    value: float
+    standard_error: float
+    alpha: float = math.nan
+    note: str = ""
+
+
+class EstimationError(ValueError):
+    """A record on which an estimator is not defined."""
+
+
+@dataclass(frozen=True)
+class Estimator:
+    """A registered estimator.
+
+    Attributes
+    ----------
+    name : str
+    function : Callable
+    design : str
+        Kind of design whose records it reads.
+    uses_horizon : bool
+        Whether it is truncated at a horizon; the others are called with horizon None.
+    """
+
+    name: str
+    function: Callable
+    design: str
+    uses_horizon: bool
+
+
+_ESTIMATORS: dict[str, Estimator] = {}
+
+
+def register(name, *, design, uses_horizon=False):
+    """Return a decorator that registers an estimator for records of a kind of design."""
+
+    def decorate(function):
+        if name in _ESTIMATORS:
+            raise ValueError(f"an estimator named {name} is registered already")
+        _ESTIMATORS[name] = Estimator(name, function, design, uses_horizon)
+        return function
+
+    return decorate
+
+
+def known_estimators():
+    """Return the names of all estimators in the order of their registration."""
+    return list(_ESTIMATORS)
+
+
+def estimators_for(design, wanted="all"):
+    """Return the estimators for a kind of design, all or those whose names are wanted."""
+    return [
+        entry
+        for entry in _ESTIMATORS.values()
+        if entry.design == design and (wanted == "all" or entry.name in wanted)
+    ]

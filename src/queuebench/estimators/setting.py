@@ -1,0 +1,69 @@
+"""What an estimator may know about the system besides the record itself."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from queuebench.queueing.arrivals import relative_rate
+from queuebench.queueing.speeds import server_speeds, speed_classes
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What is known of a system by whoever runs an experiment in it.
+
+    Attributes
+    ----------
+    design : str
+        Kind of design.
+    classes : ndarray of int32, shape (N,)
+        Speed class of every server.
+    rate : float
+        Nominal arrival rate, per mean service time; it converts horizons to arrivals.
+    batch_horizon : float
+        Mean service times over which responses are correlated, for standard errors of estimators
+        that have no horizon of their own.
+    travel_time : float
+        From dispatch to the server.
+    amplitude, cycle : float
+        Of a sinusoidal rate; amplitude 0 is a constant rate.
+    period, burn_in : float
+        Of a switchback design, else 0.
+    """
+
+    design: str
+    classes: np.ndarray
+    rate: float
+    batch_horizon: float
+    travel_time: float = 0.0
+    amplitude: float = 0.0
+    cycle: float = 1.0
+    period: float = 0.0
+    burn_in: float = 0.0
+
+    def horizon_arrivals(self, horizon):
+        """Return a horizon in mean service times as a number of arrivals L."""
+        return int(horizon * self.rate + 1e-9)
+
+    def relative_rate(self, times):
+        """Return the arrival rate at some times over its average."""
+        return relative_rate(times, self.amplitude, self.cycle)
+
+
+def setting_of(cell, design):
+    """Return the setting of a simulated cell under one of its designs."""
+    experiment = cell.experiment
+    chosen = cell.designs[design]
+    process = experiment.arrival_process
+    speeds = server_speeds(experiment.system.servers, **experiment.speeds.model_dump())
+    return Setting(
+        design=chosen.kind,
+        classes=speed_classes(speeds),
+        rate=cell.rate,
+        batch_horizon=experiment.horizon,
+        travel_time=experiment.travel_time,
+        amplitude=getattr(process, "amplitude", 0.0),
+        cycle=getattr(process, "period", 1.0),
+        period=getattr(chosen, "period", 0.0),
+        burn_in=getattr(chosen, "burn_in", 0.0),
+    )

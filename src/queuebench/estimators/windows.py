@@ -1,0 +1,144 @@
+"""Truncated Q values by sliding sums: one pass, whatever the horizon.
+
+``Q_i`` is the sum of the centred costs of the arrivals ``i .. i + L``. Only its sums by arm and batch and
+its pooled second moments are kept; every estimator of the Differences-in-Q family is a function of
+those.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from queuebench.estimators.batch_means import ArmSums, batch_count
+from queuebench.estimators.costs import Cost, Costs
+from queuebench.estimators.registry import EstimationError
+from queuebench.jit import kernel
+
+# How many horizons a running sum may slide before it is added up afresh, so that rounding does not
+# pile up over a long record.
+_FRESH_SUM_EVERY = 64
+
+
+@dataclass(frozen=True)
+class WindowSums:
+    """Sums of the truncated Q values of one record at one horizon.
+
+    Attributes
+    ----------
+    length : int
+        The horizon L in arrivals; a window has L + 1 of them.
+    starts : int
+        Number of windows, ``n - L``.
+    enough_batches : bool
+        Whether the record is long enough for batch means.
+    count : ndarray of float64, shape (batches, 2)
+        Starts by batch and arm (0 control, 1 treatment).
+    total : ndarray of float64, shape (4, batches, 2)
+        Sums of Q by cost, batch and arm.
+    moment : ndarray of float64, shape (4, 4)
+        Sums of the products of Q values over all starts.
+    """
+
+    length: int
+    starts: int
+    enough_batches: bool
+    count: np.ndarray
+    total: np.ndarray
+    moment: np.ndarray
+
+    def arms(self, weights):
+        """Return the `ArmSums` of a weighted sum of costs, the weights by `Cost`."""
+        total = sum(weight * self.total[cost] for cost, weight in weights.items())
+        return ArmSums(self.count, total)
+
+    def covariance(self, a, b):
+        """Return the sample covariance of two costs' Q values, pooled over all starts."""
+        mean_a, mean_b = (self.total[cost].sum() / self.starts for cost in (a, b))
+        return self.moment[a, b] / self.starts - mean_a * mean_b
+
+
+def window_sums(replicate, costs, length):
+    """Slide a window over a record.
+
+    Parameters
+    ----------
+    replicate : queuebench.trace.Replicate
+    costs : queuebench.estimators.costs.Costs
+    length : int
+        The horizon L in arrivals.
+
+    Returns
+    -------
+    WindowSums
+
+    Raises
+    ------
+    EstimationError
+        If an arm has fewer than two starts.
+    """
+    starts = replicate.arrivals - length
+    batches = batch_count(starts, length)
+    used = max(1, batches)
+    kinds = len(Cost)
+    count, total = np.zeros((used, 2)), np.zeros((used, 2, kinds))
+    moment = np.zeros((kinds, kinds))
+    ring, arms, running = (
+        np.zeros((length + 1, kinds)),
+        np.zeros(length + 1, np.uint8),
+        np.zeros(kinds),
+    )
+    before = 0
+    matrix = np.empty((0, kinds))
+    for treated, *columns in replicate.chunks("treated", *Costs.COLUMNS):
+        if len(matrix) < len(treated):
+            matrix = np.empty((len(treated), kinds))
+        cost = matrix[: len(treated)]
+        costs.matrix(*columns, cost)
+        _slide(
+            before, starts // used, cost, treated.view(np.uint8), ring, arms, running, count, total,
+            moment,
+        )  # fmt: skip
+        before += len(treated)
+    if np.any(count.sum(axis=0) < 2):
+        raise EstimationError("an arm has fewer than two window starts")
+    return WindowSums(
+        length, starts, batches > 0, count, np.ascontiguousarray(total.transpose(2, 0, 1)), moment
+    )
+
+
+@kernel
+def _slide(before, batch_length, cost, treated, ring, arms, running, count, total, moment):
+    """Push a chunk of arrivals through the window; `before` is the number pushed so far."""
+    width, kinds = ring.shape
+    last_batch = len(count) - 1
+    slot = before % width
+    wraps = before // width
+    for row in range(len(cost)):
+        for k in range(kinds):
+            running[k] += cost[row, k] - ring[slot, k]
+            ring[slot, k] = cost[row, k]
+        arms[slot] = treated[row]
+        slot += 1
+        if slot == width:
+            slot = 0
+            wraps += 1
+            if wraps % _FRESH_SUM_EVERY == 0:
+                _add_up(ring, running)
+        start = before + row - width + 1
+        if start < 0:
+            continue
+        batch = min(start // batch_length, last_batch)
+        arm = np.int64(arms[slot])
+        count[batch, arm] += 1.0
+        for k in range(kinds):
+            total[batch, arm, k] += running[k]
+            for other in range(k, kinds):
+                moment[k, other] += running[k] * running[other]
+
+
+@kernel
+def _add_up(ring, running):
+    for k in range(len(running)):
+        running[k] = 0.0
+        for slot in range(len(ring)):
+            running[k] += ring[slot, k]

@@ -1,0 +1,1 @@
+"""Figures: what a reader looks at. Each module draws one kind of figure from tables."""

@@ -1,0 +1,72 @@
+"""The bias-sd plane: what an estimator's error is made of."""
+
+import matplotlib.pyplot as plt
+import numpy as np
+
+from queuebench.figures.style import at_main_horizon, looks, row_labels, set_style
+
+
+def draw_bias_sd(mse, scenario):
+    """Draw |bias| against standard deviation, one panel per load, with lines of equal RMSE.
+
+    Parameters
+    ----------
+    mse : pandas.DataFrame
+        Rows of `results/tables/mse.csv`.
+    scenario : str
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+    """
+    set_style()
+    mse = at_main_horizon(mse[mse["scenario"] == scenario]).copy()
+    mse["row"] = row_labels(mse)
+    look = looks(mse["row"])
+    loads = sorted(mse["load"].unique())
+    figure, axes = plt.subplots(
+        1, len(loads), figsize=(0.8 + 2.9 * len(loads), 3.6), sharex=True, sharey=True,
+        squeeze=False, layout="constrained",
+    )  # fmt: skip
+    low, high = _range(mse)
+    for axis, load in zip(axes[0], loads, strict=True):
+        _draw_equal_rmse(axis, low, high)
+        for _, row in mse[mse["load"] == load].iterrows():
+            colour, marker = look[row["row"]]
+            bias, error = abs(row["bias"]), row["bias_se"]
+            known = bias > 2 * error
+            # An interval that reaches zero has no lower end on a logarithmic axis.
+            axis.errorbar(
+                row["sd"], max(bias, low), yerr=[[min(2 * error, 0.999 * bias)], [2 * error]],
+                marker=marker, color=colour, markersize=6, linewidth=0.8, linestyle="none",
+                markerfacecolor=colour if known else "white", label=row["row"],
+            )  # fmt: skip
+        axis.set(
+            xscale="log", yscale="log", xlim=(low, high), ylim=(low, high), title=f"load {load:g}"
+        )
+        axis.set_xlabel("standard deviation (mean service times)")
+    axes[0, 0].set_ylabel("|bias| (mean service times)")
+    handles, labels = axes[0, 0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside right center", frameon=False)
+    figure.suptitle(
+        f"{scenario}: bars two standard errors, hollow where the bias is within them; "
+        "grey: equal RMSE",
+        fontsize=9,
+    )
+    return figure
+
+
+def _range(mse):
+    values = np.concatenate([mse["sd"], mse["bias"].abs()])
+    values = values[np.isfinite(values) & (values > 0)]
+    return 10 ** np.floor(np.log10(np.quantile(values, 0.02))), 10 ** np.ceil(
+        np.log10(values.max())
+    )
+
+
+def _draw_equal_rmse(axis, low, high):
+    angle = np.linspace(0.0, np.pi / 2, 200)[1:-1]
+    for radius in 10 ** np.arange(np.log10(low) + 1, np.log10(high) + 1.5):
+        axis.plot(
+            radius * np.cos(angle), radius * np.sin(angle), color="0.7", linewidth=0.7, zorder=0
+        )

@@ -1,0 +1,89 @@
+"""The look all figures share: legible in print and to the colour-blind."""
+
+import matplotlib
+
+matplotlib.use("Agg")
+
+import matplotlib.pyplot as plt
+import seaborn as sns
+
+from queuebench.files import whole_file
+
+TRUTH = "black"
+_ORDER = [
+    "naive", "group", "switchback", "switchback_burn_in",
+    "qdq", "wdq_observed", "wdq_markov", "wdq", "mixed_dq_markov", "mixed_dq",
+]  # fmt: skip
+_MARKERS = "os^vDPX<>ph*dH8"
+
+
+def set_style():
+    """Set fonts, grid and colours."""
+    sns.set_theme(
+        context="paper",
+        style="whitegrid",
+        palette="colorblind",
+        rc={"figure.dpi": 150, "savefig.dpi": 200, "axes.titlesize": 10, "pdf.fonttype": 42},
+    )
+
+
+def ordered(rows):
+    """Return the names of the estimators in some rows in the order all figures use."""
+    present = list(dict.fromkeys(rows))
+    known = [name for name in _ORDER if any(_base(row) == name for row in present)]
+    rank = {name: k for k, name in enumerate(known)}
+    return sorted(present, key=lambda row: (rank.get(_base(row), len(rank)), row))
+
+
+def _base(row):
+    return row.split(" ")[0]
+
+
+def looks(rows):
+    """Return a colour and a marker for every row: two channels, so that colour alone never counts."""
+    names = ordered(rows)
+    colours = sns.color_palette("colorblind", 10)
+    return {name: (colours[k % 10], _MARKERS[k % len(_MARKERS)]) for k, name in enumerate(names)}
+
+
+def row_labels(table):
+    """Return a label per row: the estimator, with its design where a cell has it under several."""
+    several = table.groupby("estimator")["design"].nunique() > 1
+    return [
+        f"{estimator} ({design})" if several[estimator] else estimator
+        for estimator, design in zip(table["estimator"], table["design"], strict=True)
+    ]
+
+
+def at_main_horizon(table):
+    """Keep the rows without a horizon and, of those with one, the horizon closest to 30."""
+    horizons = table["horizon"].dropna().unique()
+    if len(horizons) == 0:
+        return table
+    main = min(horizons, key=lambda horizon: abs(horizon - 30.0))
+    return table[table["horizon"].isna() | (table["horizon"] == main)]
+
+
+def save(figure, paths):
+    """Write a figure to every given path, whole or not at all, without dates in the files."""
+    for path in paths:
+        with whole_file(path) as partial:
+            kind = str(path).rsplit(".", 1)[1]
+            metadata = {"CreationDate": None} if kind == "pdf" else {"Software": None}
+            figure.savefig(partial, format=kind, metadata=metadata, bbox_inches="tight")
+    plt.close(figure)
+
+
+def save_each(names, draw, paths):
+    """Draw one figure per name and write it to the paths given for it.
+
+    Parameters
+    ----------
+    names : list of str
+    draw : Callable
+        ``draw(name) -> Figure``.
+    paths : list of str
+        For each kind of file in turn, one path per name.
+    """
+    for k, name in enumerate(names):
+        save(draw(name), paths[k :: len(names)])

@@ -1,0 +1,72 @@
+"""What a rule's job depends on: exactly the settings it uses, and the code it runs.
+
+Rules pass these as params, so that a change reruns the jobs it concerns and no others.
+"""
+
+from queuebench.estimators import estimators_for
+from queuebench.fingerprint import fingerprint
+from queuebench.queueing.policies import policy
+
+_SYSTEM = (
+    "system", "control", "treatment", "speeds", "arrival_process", "information", "travel_time",
+    "service", "warmup",
+)  # fmt: skip
+_RECORD = ("arrivals", "designs")
+_ESTIMATION = ("horizon", "horizons", "estimators")
+
+
+def simulation_params(cell, design):
+    """Return settings and code of a job that simulates kept traces of one design."""
+    values = cell.to_dict(*_SYSTEM, "arrivals", "designs")
+    values["experiment"]["designs"] = {design: values["experiment"]["designs"][design]}
+    return {"cell": values, "code": _code(cell, "queuebench.experiment", _policies)}
+
+
+def estimation_params(cell):
+    """Return settings and code of a job that estimates from kept traces."""
+    return {
+        "cell": _with_estimators(cell),
+        "code": _code(cell, "queuebench.estimation", _estimators),
+    }
+
+
+def batch_params(cell):
+    """Return settings and code of a job that simulates and estimates."""
+    return {
+        "cell": _with_estimators(cell),
+        "code": _code(cell, "queuebench.batches", _policies, _estimators),
+    }
+
+
+def truth_params(cell):
+    """Return settings and code of a job that simulates the truth."""
+    return {
+        "cell": cell.to_dict(*_SYSTEM, "truth"),
+        "code": _code(cell, "queuebench.truth", _policies),
+    }
+
+
+def _code(cell, entry, *registries):
+    return fingerprint(entry, *(module for registry in registries for module in registry(cell)))
+
+
+def _policies(cell):
+    for arm in (cell.experiment.control, cell.experiment.treatment):
+        yield policy(arm.policy).module
+
+
+def _applying(cell):
+    kinds = dict.fromkeys(design.kind for design in cell.designs.values())
+    return [entry for kind in kinds for entry in estimators_for(kind, cell.experiment.estimators)]
+
+
+def _estimators(cell):
+    for entry in _applying(cell):
+        yield entry.function.__module__
+
+
+def _with_estimators(cell):
+    """Return the cell's values with its estimators by name, so that a new one shows."""
+    values = cell.to_dict(*_SYSTEM, *_RECORD, *_ESTIMATION)
+    values["experiment"]["estimators"] = sorted(entry.name for entry in _applying(cell))
+    return values

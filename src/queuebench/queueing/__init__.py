@@ -1,0 +1,1 @@
+"""The queueing simulator: arrivals, service, dispatch policies, experimental designs, kernels."""

@@ -1,0 +1,172 @@
+"""One run of the system, block by block: draws, dispatch, counting, and what is recorded of it."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from queuebench.queueing.dispatch import Output, dispatch, grow, new_state
+from queuebench.queueing.in_system import InSystemCounter
+from queuebench.queueing.service import draw_requirements
+
+BLOCK = 32_768
+"""Arrivals per block: small enough for the processor's second cache, large enough that a call to
+the kernel costs nothing per arrival. Changes no number."""
+
+
+@dataclass(frozen=True)
+class Block:
+    """Consecutive recorded arrivals; views into buffers that the next block overwrites."""
+
+    arrival_time: np.ndarray
+    treated: np.ndarray
+    server: np.ndarray
+    queue_length: np.ndarray
+    in_system: np.ndarray
+    response_time: np.ndarray
+    departure: np.ndarray
+    server_if: np.ndarray
+    queue_if: np.ndarray
+    seen_if: np.ndarray
+
+
+class Run:
+    """One simulated run, from an empty system through the warm-up to the end of the record.
+
+    Parameters
+    ----------
+    system : queuebench.queueing.system.System
+    design : object
+        From `queuebench.queueing.designs.build_design`.
+    streams : Callable
+        ``streams(purpose)`` gives a random generator; the purposes are arrivals, service, routing.
+    warmup : float
+        Mean service times before the record, which starts at time 0.
+    count_in_system : bool
+        Whether the number in system is wanted.
+    words_per_arrival : int or None
+        Random words drawn per arrival; by default as many as the policies read. Runs on common
+        random numbers must agree on it.
+
+    Attributes
+    ----------
+    carry : list of tuple
+        ``(server, arrival, start, departure)`` of the jobs present when the record starts.
+    """
+
+    def __init__(
+        self, system, design, streams, warmup, *, count_in_system=True, words_per_arrival=None
+    ):
+        self._system = system
+        self._design = design
+        self._rules = system.rules(design.pools)
+        self._state = new_state(self._rules)
+        self._arrivals = system.arrivals(streams("arrivals"), -warmup)
+        self._service = streams("service")
+        self._routing = streams("routing")
+        self._words = (words_per_arrival or max(1, int(self._rules.samples.max()))) + 1 >> 1
+        self._counter = InSystemCounter() if count_in_system else None
+        self._now = -warmup
+        self._buffers = None
+        self.carry = []
+
+    def blocks(self, *, arrivals=None, duration=None):
+        """Yield the record block by block.
+
+        Parameters
+        ----------
+        arrivals : int, optional
+            Length of the record in arrivals.
+        duration : float, optional
+            Length of the record in mean service times, instead.
+
+        Yields
+        ------
+        Block
+            Valid until the next one is asked for; together they are the record.
+        """
+        recorded = 0
+        while True:
+            remaining = self._expected_remaining(arrivals, duration, recorded)
+            if remaining <= 0:
+                return
+            block = self._next_block(min(BLOCK, 2 * math.ceil(remaining / 2)))
+            begin = int(np.searchsorted(block.arrival_time, 0.0)) if not recorded else 0
+            if begin:
+                self._remember_unfinished(block, begin)
+            end = len(block.arrival_time)
+            if arrivals is not None:
+                end = min(end, begin + arrivals - recorded)
+            elif block.arrival_time[-1] > duration:
+                end = int(np.searchsorted(block.arrival_time, duration, side="right"))
+            if end > begin:
+                recorded += end - begin
+                yield _slice(block, begin, end)
+
+    def _expected_remaining(self, arrivals, duration, recorded):
+        warming = max(0.0, -self._now) * self._system.rate
+        if arrivals is not None:
+            return warming + arrivals - recorded
+        if self._now > duration:
+            return 0
+        return warming + (duration - max(0.0, self._now)) * self._system.rate + 1
+
+    def _next_block(self, size):
+        arrival, requirement, treated, out, in_system = self._buffer(size)
+        self._arrivals.fill(arrival)
+        system = self._system
+        draw_requirements(
+            self._service, system.distribution, system.service_parameters, requirement
+        )
+        self._design.assign(arrival, treated)
+        raw = self._routing.bit_generator.random_raw(size * self._words)
+        words = raw.view(np.uint32).reshape(size, -1)
+        done = 0
+        while done < size:
+            done, full = dispatch(
+                done, arrival, requirement, treated, words, self._rules, self._state, out
+            )
+            if full:
+                self._state = grow(self._state)
+        if self._counter:
+            self._counter.count(arrival, out.departure, in_system)
+        self._now = arrival[-1]
+        self._starts = lambda: out.departure - requirement / system.speeds[out.server]
+        return Block(
+            arrival, treated, out.server, out.queue_length, in_system, out.response_time,
+            out.departure, out.server_if, out.queue_if, out.seen_if,
+        )  # fmt: skip
+
+    def _buffer(self, size):
+        """Return arrays of a size out of buffers that are allocated once."""
+        if self._buffers is None or len(self._buffers[0]) < size:
+            self._buffers = (
+                np.empty(size),
+                np.empty(size),
+                np.empty(size, np.uint8),
+                Output(
+                    np.empty(size),
+                    np.empty(size),
+                    *(np.empty(size, np.int32) for _ in range(2)),
+                    *(np.zeros((2, size), np.int32) for _ in range(3)),
+                ),
+                np.zeros(size, np.int32),
+            )
+        arrival, requirement, treated, out, in_system = self._buffers
+        cut = Output(*(array[..., :size] for array in out))
+        return arrival[:size], requirement[:size], treated[:size], cut, in_system[:size]
+
+    def _remember_unfinished(self, block, begin):
+        """Keep the jobs that arrived before the record and are still there when it starts."""
+        before = slice(0, begin)
+        starts = self._starts()
+        staying = np.flatnonzero(block.departure[before] > 0.0)
+        self.carry.extend(
+            (int(block.server[i]), float(block.arrival_time[i]), float(starts[i]),
+             float(block.departure[i]))
+            for i in staying
+        )  # fmt: skip
+
+
+def _slice(block, begin, end):
+    return Block(**{name: array[..., begin:end] for name, array in vars(block).items()})

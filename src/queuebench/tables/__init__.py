@@ -1,0 +1,1 @@
+"""Tables: from estimates and truth to what a reader compares."""

@@ -1,0 +1,303 @@
+"""Traces: Arrow in and out, the only door between simulation and estimation.
+
+A trace file holds the replicates of one design one after the other, in record batches none of which
+spans two replicates. The carry file beside it holds, per replicate, when the record starts and ends and
+which jobs were already in the system; without those Little's law is not an identity.
+"""
+
+import contextlib
+import json
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from queuebench import __version__
+from queuebench.files import whole_file
+
+ARMS = ("control", "treated")
+_COUNTERFACTUAL = [f"{what}_if_{arm}" for what in ("server", "queue") for arm in ARMS]
+_SEEN = [f"seen_if_{arm}" for arm in ARMS]
+_JOB = pa.struct(
+    [("server", pa.int32()), ("arrival", pa.float64()), ("start", pa.float64()),
+     ("departure", pa.float64())]
+)  # fmt: skip
+_CARRY_SCHEMA = pa.schema(
+    [
+        ("replicate", pa.int64()),
+        ("arrivals", pa.int64()),
+        ("record_start", pa.float64()),
+        ("record_end", pa.float64()),
+        ("jobs", pa.list_(_JOB)),
+    ]
+)
+
+
+class TraceError(Exception):
+    """A trace file that is missing, truncated or not one of ours."""
+
+
+def trace_schema(*, delayed, blocks):
+    """Return the columns of a trace.
+
+    Parameters
+    ----------
+    delayed : bool
+        Whether the dispatcher sees old lengths, so that what it saw is recorded.
+    blocks : bool
+        Whether the design has blocks of time (switchback).
+
+    Returns
+    -------
+    pyarrow.Schema
+        Times in mean service times. ``queue_length`` is the true number at the joined server just
+        before the job lands, ``in_system`` the jobs dispatched and not completed just before the
+        arrival, ``*_if_*`` each arm's choice and its true (seen) length just before the decision.
+    """
+    fields = [
+        ("arrival_time", pa.float64()),
+        ("treated", pa.bool_()),
+        ("server", pa.int32()),
+        ("queue_length", pa.int32()),
+        ("in_system", pa.int32()),
+        ("response_time", pa.float64()),
+        *((name, pa.int32()) for name in _COUNTERFACTUAL),
+    ]
+    if delayed:
+        fields += [(name, pa.int32()) for name in _SEEN]
+    if blocks:
+        fields.append(("block", pa.int32()))
+    return pa.schema(fields)
+
+
+def carry_path(path):
+    """Return the path of the carry file that belongs to a trace."""
+    return Path(path).with_suffix(".carry.arrow")
+
+
+class TraceWriter:
+    """Writes a trace and its carry file; use as a context manager.
+
+    Both files appear under their names only when the last replicate is complete.
+
+    Parameters
+    ----------
+    path : str or pathlib.Path
+        Of the trace, ending in ``.arrow``.
+    cell : dict
+        The resolved cell, stored as JSON in the file.
+    design : str
+        Name of the design.
+    seed : int
+    replicates : range
+        Numbers of the replicates to be written, in order.
+    delayed, blocks : bool
+        See `trace_schema`.
+    counterfactual : bool
+        Whether the arms' choices are known (not under a group design).
+    """
+
+    def __init__(self, path, *, cell, design, seed, replicates, delayed, blocks, counterfactual):
+        self._path = path
+        self._counterfactual = counterfactual
+        self._schema = trace_schema(delayed=delayed, blocks=blocks).with_metadata(
+            {
+                "cell": json.dumps(cell, sort_keys=True),
+                "design": design,
+                "seed": str(seed),
+                "replicates": f"{replicates.start}:{replicates.stop}",
+                "queuebench": __version__,
+            }
+        )
+        self._carry = []
+
+    def __enter__(self):
+        self._files = contextlib.ExitStack()
+        with contextlib.ExitStack() as opening:
+            # The carry file is renamed first: a trace that is there is complete.
+            partial = opening.enter_context(whole_file(self._path))
+            self._partial_carry = opening.enter_context(whole_file(carry_path(self._path)))
+            self._sink = opening.enter_context(pa.OSFile(str(partial), "wb"))
+            self._writer = opening.enter_context(pa.ipc.new_file(self._sink, self._schema))
+            self._files = opening.pop_all()
+        return self
+
+    def __exit__(self, *failure):
+        if failure[0] is None:
+            self._write_carry()
+        return self._files.__exit__(*failure)
+
+    def write(self, replicate, columns):
+        """Append a record batch.
+
+        Parameters
+        ----------
+        replicate : int
+        columns : dict of str to ndarray
+            By name; under a group design the counterfactual columns are left out.
+        """
+        n = len(columns["arrival_time"])
+        arrays = [self._array(field, columns, n) for field in self._schema]
+        batch = pa.RecordBatch.from_arrays(arrays, schema=self._schema)
+        self._writer.write_batch(batch, custom_metadata={"replicate": str(replicate)})
+
+    def end_replicate(self, replicate, *, arrivals, start, end, jobs):
+        """Note a replicate's record and the jobs ``(server, arrival, start, departure)`` it began with."""
+        names = [field.name for field in _JOB]
+        self._carry.append(
+            {
+                "replicate": replicate,
+                "arrivals": arrivals,
+                "record_start": start,
+                "record_end": end,
+                "jobs": [dict(zip(names, job, strict=True)) for job in jobs],
+            }
+        )
+
+    def _array(self, field, columns, n):
+        if field.name in _COUNTERFACTUAL and not self._counterfactual:
+            return pa.nulls(n, field.type)
+        values = columns[field.name]
+        if field.type == pa.bool_():
+            bits = np.packbits(values.view(np.uint8), bitorder="little")
+            return pa.BooleanArray.from_buffers(pa.bool_(), n, [None, pa.py_buffer(bits)])
+        return pa.Array.from_buffers(field.type, n, [None, pa.py_buffer(values)])
+
+    def _write_carry(self):
+        table = pa.Table.from_pylist(self._carry, schema=_CARRY_SCHEMA)
+        path = str(self._partial_carry)
+        with pa.OSFile(path, "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
+            writer.write_table(table)
+
+
+@dataclass(frozen=True)
+class Replicate:
+    """One replicate of a trace, read through a memory map.
+
+    Attributes
+    ----------
+    number : int
+    arrivals : int
+        Recorded arrivals n.
+    record_start, record_end : float
+        In mean service times.
+    carry : pyarrow.StructArray
+        ``server, arrival, start, departure`` of the jobs in the system when the record starts.
+    """
+
+    number: int
+    arrivals: int
+    record_start: float
+    record_end: float
+    carry: pa.StructArray
+    _batches: tuple
+
+    def chunks(self, *names):
+        """Yield tuples of arrays, one array per column name, a record batch at a time."""
+        for batch in self._batches:
+            yield tuple(_to_numpy(batch.column(name)) for name in names)
+
+    def column(self, name):
+        """Return one column as one array; copies when the record has several batches."""
+        return np.concatenate([chunk for (chunk,) in self.chunks(name)])
+
+
+class Trace:
+    """A trace file opened for reading.
+
+    Parameters
+    ----------
+    path : str or pathlib.Path
+
+    Attributes
+    ----------
+    cell : dict
+        The resolved cell it was simulated from.
+    design : str
+    seed : int
+    replicates : range
+
+    Raises
+    ------
+    TraceError
+        If the file or its carry file is missing, truncated, or not a trace.
+    """
+
+    def __init__(self, path):
+        self.path = Path(path)
+        self._reader = _open(self.path)
+        metadata = {
+            key.decode(): value.decode()
+            for key, value in (self._reader.schema.metadata or {}).items()
+        }
+        self._check(metadata)
+        self.cell = json.loads(metadata["cell"])
+        self.design = metadata["design"]
+        self.seed = int(metadata["seed"])
+        self.replicates = range(*map(int, metadata["replicates"].split(":")))
+
+    def _check(self, metadata):
+        names = self._reader.schema.names
+        wanted = trace_schema(delayed="seen_if_control" in names, blocks="block" in names)
+        if not self._reader.schema.equals(wanted) or "queuebench" not in metadata:
+            raise TraceError(
+                f"{self.path}: is an Arrow file but not a trace of queuebench; its columns are {names}"
+            )
+
+    def __iter__(self):
+        """Yield the replicates in order."""
+        batches = self._batches_by_replicate
+        for row in self._carry:
+            number = row["replicate"].as_py()
+            own = tuple(batches.get(number, ()))
+            if sum(len(batch) for batch in own) != row["arrivals"].as_py():
+                raise TraceError(
+                    f"{self.path}: replicate {number} is incomplete; delete the file and simulate again"
+                )
+            jobs = row["jobs"].values
+            yield Replicate(
+                number,
+                row["arrivals"].as_py(),
+                row["record_start"].as_py(),
+                row["record_end"].as_py(),
+                jobs,
+                own,
+            )
+
+    @cached_property
+    def _batches_by_replicate(self):
+        batches = {}
+        for index in range(self._reader.num_record_batches):
+            found = self._reader.get_batch_with_custom_metadata(index)
+            number = int(found.custom_metadata[b"replicate"])
+            batches.setdefault(number, []).append(found.batch)
+        return batches
+
+    @cached_property
+    def _carry(self):
+        path = carry_path(self.path)
+        table = _open(path).read_all()
+        if not table.schema.equals(_CARRY_SCHEMA):
+            raise TraceError(f"{path}: is an Arrow file but not the carry file of a trace")
+        return [
+            dict(zip(table.schema.names, row, strict=True))
+            for row in zip(*(column.combine_chunks() for column in table.columns), strict=True)
+        ]
+
+
+def _open(path):
+    if not Path(path).exists():
+        raise TraceError(f"{path}: there is no such trace")
+    try:
+        return pa.ipc.open_file(pa.memory_map(str(path)))
+    except (pa.ArrowInvalid, OSError) as error:
+        raise TraceError(
+            f"{path}: is not a complete Arrow file ({error}); delete it and simulate again"
+        ) from None
+
+
+def _to_numpy(column):
+    """Return a column without copying, but for booleans, which Arrow packs into bits."""
+    return column.to_numpy(zero_copy_only=not pa.types.is_boolean(column.type))

@@ -1,0 +1,177 @@
+"""What is true: the global treatment effect by two pure runs on common random numbers."""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from queuebench.model import build_system, warmup
+from queuebench.queueing.arrivals import relative_rate
+from queuebench.queueing.designs import build_design
+from queuebench.queueing.simulation import Run
+from queuebench.randomness import stream
+
+_FEWEST_BATCHES = 30
+_UNIT = 8192
+_LEAST_OF_RESPONSE = 0.002
+"""Standard error that is always good enough, as a share of the control's mean response: where the
+effect is near zero a purely relative tolerance would never be met."""
+
+
+class TruthEstimate(NamedTuple):
+    """The simulated truth of a cell; times in mean service times.
+
+    ``gte`` compares mean response times over jobs. ``gte_queue`` compares time-average numbers in
+    system over Lambda, which by Little's law is the same; ``gte_queue_seen`` averages the number in
+    system over arrivals instead of time, which under a varying rate is not.
+    """
+
+    response_control: float
+    response_treatment: float
+    gte: float
+    gte_se: float
+    gte_queue: float
+    gte_queue_se: float
+    gte_queue_seen: float
+    arrivals: int
+    capped: bool
+
+
+def simulate_truth(cell, progress=lambda message: None):
+    """Simulate both policies alone until the effect's standard error is small enough.
+
+    Both runs see the same arrival times, service requirements per arrival and routing randomness.
+    They stop when the batch-means standard error of the paired difference is at most
+    ``max(relative * |GTE|, 0.002 * response_control)``, or at the cap.
+
+    Parameters
+    ----------
+    cell : queuebench.config.Cell
+    progress : Callable
+        Called with a line of text now and then.
+
+    Returns
+    -------
+    TruthEstimate
+    """
+    system = build_system(cell)
+    wanted = cell.experiment.truth
+    before = warmup(cell, system)
+    runs = [_pure_run(cell, system, arm, before).blocks(**_cap(cell, system)) for arm in (0, 1)]
+    tally = _Units(cell, system, before)
+    check_at = _FEWEST_BATCHES
+    for control, treatment in zip(*runs, strict=True):
+        tally.add(control, treatment)
+        if tally.complete >= check_at:
+            estimate = tally.estimate()
+            progress(f"{estimate.arrivals} arrivals, standard error {estimate.gte_se:.3g}")
+            tolerance = max(
+                wanted.relative * abs(estimate.gte), _LEAST_OF_RESPONSE * estimate.response_control
+            )
+            if estimate.gte_se <= tolerance:
+                return estimate
+            check_at = math.ceil(1.25 * tally.complete)
+    estimate = tally.estimate(capped=True)
+    progress(
+        f"stopped at the cap of {wanted.max_arrivals} arrivals with standard error "
+        f"{estimate.gte_se:.3g}"
+    )
+    return estimate
+
+
+def _pure_run(cell, system, arm, before):
+    def streams(purpose):
+        return stream(cell.seed, cell.name, "truth", purpose)
+
+    design = build_design("pure", {"treated": arm}, system.speeds, 0.5, streams, -before)
+    return Run(system, design, streams, before)
+
+
+def _cap(cell, system):
+    """Return the longest record: in arrivals, or in whole cycles where the rate varies."""
+    cap = cell.experiment.truth.max_arrivals
+    if system.amplitude:
+        return {"duration": system.cycle * max(1, int(cap / (cell.rate * system.cycle)))}
+    return {"arrivals": cap}
+
+
+class _Units:
+    """Sums over consecutive units of the two runs, to be merged into batches.
+
+    A unit is a number of arrivals well above the relaxation of the queues, or a cycle of the
+    arrival rate.
+    """
+
+    def __init__(self, cell, system, before):
+        self._system = system
+        self._rate = cell.rate
+        longest = max(1, cell.experiment.truth.max_arrivals // _FEWEST_BATCHES)
+        self._unit = min(longest, max(_UNIT, int(before * cell.rate)))
+        self._seen = 0
+        self._sums = np.zeros((0, 7))  # jobs, then response, in_system/rate, in_system of each arm
+
+    def add(self, control, treatment):
+        """Add the same block of both runs."""
+        n = len(control.arrival_time)
+        unit = self._unit_of(control.arrival_time)
+        values = [np.ones(n)]
+        relative = self._relative_rate(control.arrival_time)
+        for block in (control, treatment):
+            values += [block.response_time, block.in_system / relative, block.in_system]
+        self._make_room(int(unit[-1]) + 1)
+        for column, value in enumerate(values):
+            self._sums[:, column] += np.bincount(unit, value, minlength=len(self._sums))
+        self._seen += n
+
+    @property
+    def complete(self):
+        """Number of units that will not grow any more."""
+        return len(self._sums) - 1
+
+    def estimate(self, capped=False):
+        """Return the truth from the complete units so far (all of them at the cap)."""
+        sums = self._sums if capped else self._sums[:-1]
+        size = max(1, len(sums) // _FEWEST_BATCHES)
+        edges = np.arange(0, max(1, len(sums) // size)) * size
+        batches = np.add.reduceat(sums, edges, axis=0)
+        jobs = batches[:, 0].sum()
+        response, queue, seen = (
+            _ratio(batches[:, 0], batches[:, 4 + k] - batches[:, 1 + k]) for k in range(3)
+        )
+        return TruthEstimate(
+            response_control=float(batches[:, 1].sum() / jobs),
+            response_treatment=float(batches[:, 4].sum() / jobs),
+            gte=response[0],
+            gte_se=response[1],
+            gte_queue=queue[0] / self._rate,
+            gte_queue_se=queue[1] / self._rate,
+            gte_queue_seen=seen[0] / self._rate,
+            arrivals=int(jobs),
+            capped=capped,
+        )
+
+    def _unit_of(self, arrival):
+        if self._system.amplitude:
+            return (arrival / self._system.cycle).astype(np.int64)
+        return (self._seen + np.arange(len(arrival))) // self._unit
+
+    def _relative_rate(self, arrival):
+        if not self._system.amplitude:
+            return 1.0
+        return relative_rate(arrival, self._system.amplitude, self._system.cycle)
+
+    def _make_room(self, units):
+        missing = units - len(self._sums)
+        if missing > 0:
+            self._sums = np.vstack([self._sums, np.zeros((missing, 7))])
+
+
+def _ratio(weight, total):
+    """Return a ratio of sums over batches and its standard error."""
+    ratio = total.sum() / weight.sum()
+    residual = total - ratio * weight
+    batches = len(weight)
+    if batches < 2:
+        return float(ratio), math.nan
+    error = math.sqrt(batches / (batches - 1) * float(residual @ residual)) / weight.sum()
+    return float(ratio), float(error)

@@ -1,0 +1,1 @@
+"""Plain, slow references, written from the specification alone, to test fast code against."""

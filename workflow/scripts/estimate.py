@@ -1,0 +1,11 @@
+"""Estimate from the traces of a batch."""
+
+from queuebench.config import Cell
+from queuebench.estimation import estimate_traces
+
+estimate_traces(
+    Cell.from_dict(snakemake.params.job["cell"]),
+    dict(zip(snakemake.params.designs, snakemake.input, strict=True)),
+    snakemake.output[0],
+    snakemake.log[0],
+)

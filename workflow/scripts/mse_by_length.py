@@ -1,0 +1,11 @@
+"""Draw the figure of every scenario from the table of mean squared errors."""
+
+import pandas as pd
+
+from queuebench.figures.mse_by_length import draw_mse_by_length
+from queuebench.figures.style import save_each
+
+mse = pd.read_csv(snakemake.input[0])
+save_each(
+    snakemake.params.scenarios, lambda scenario: draw_mse_by_length(mse, scenario), snakemake.output
+)

@@ -1,0 +1,8 @@
+"""Draw the heat map of all cells."""
+
+import pandas as pd
+
+from queuebench.figures.mse_heatmap import draw_mse_heatmap
+from queuebench.figures.style import save
+
+save(draw_mse_heatmap(pd.read_csv(snakemake.input[0])), snakemake.output)

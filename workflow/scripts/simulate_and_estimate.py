@@ -1,0 +1,11 @@
+"""Simulate a batch of replicates and estimate from them, without keeping the traces."""
+
+from queuebench.batches import simulate_and_estimate
+from queuebench.config import Cell
+
+simulate_and_estimate(
+    Cell.from_dict(snakemake.params.job["cell"]),
+    range(*snakemake.params.replicates),
+    snakemake.output[0],
+    snakemake.log[0],
+)

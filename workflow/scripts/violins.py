@@ -1,0 +1,14 @@
+"""Draw the violins of every scenario."""
+
+import pandas as pd
+
+from queuebench.figures.style import save_each
+from queuebench.figures.violins import draw_violins
+
+estimates = pd.read_parquet(snakemake.input.estimates)
+truth = pd.read_parquet(snakemake.input.truth)
+save_each(
+    snakemake.params.scenarios,
+    lambda scenario: draw_violins(estimates, truth, scenario),
+    snakemake.output,
+)
