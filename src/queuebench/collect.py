@@ -1,6 +1,5 @@
 """Collecting the files of all jobs into one table each."""
 
-import pyarrow as pa
 import pyarrow.parquet as pq
 
 from queuebench.files import whole_file
@@ -18,9 +17,3 @@ def collect(paths, out):
     with whole_file(out) as partial, pq.ParquetWriter(partial, schema) as writer:
         for path in paths:
             writer.write_table(pq.read_table(path, schema=schema))
-
-
-def write_row(row, path):
-    """Write a single row, given as a mapping, to a Parquet file."""
-    with whole_file(path) as partial:
-        pq.write_table(pa.Table.from_pylist([row]), partial)

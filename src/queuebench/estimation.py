@@ -3,6 +3,7 @@
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from queuebench.arrow import table
 from queuebench.estimators import EstimationError, estimators_for
 from queuebench.estimators.record import Record
 from queuebench.estimators.setting import setting_of
@@ -100,4 +101,4 @@ def _estimate_record(cell, design, record):
 def write_estimates(rows, path):
     """Write rows of estimates to a Parquet file."""
     with whole_file(path) as partial:
-        pq.write_table(pa.Table.from_pylist(rows, schema=ESTIMATES_SCHEMA), partial)
+        pq.write_table(table(rows, ESTIMATES_SCHEMA), partial)

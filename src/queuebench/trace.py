@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from queuebench import __version__
+from queuebench.arrow import as_numpy, column, numbers
 from queuebench.files import whole_file
 
 ARMS = ("control", "treated")
@@ -145,31 +146,41 @@ class TraceWriter:
 
     def end_replicate(self, replicate, *, arrivals, start, end, jobs):
         """Note a replicate's record and the jobs ``(server, arrival, start, departure)`` it began with."""
-        names = [field.name for field in _JOB]
         self._carry.append(
             {
                 "replicate": replicate,
                 "arrivals": arrivals,
                 "record_start": start,
                 "record_end": end,
-                "jobs": [dict(zip(names, job, strict=True)) for job in jobs],
+                "jobs": jobs,
             }
         )
 
     def _array(self, field, columns, n):
         if field.name in _COUNTERFACTUAL and not self._counterfactual:
             return pa.nulls(n, field.type)
-        values = columns[field.name]
-        if field.type == pa.bool_():
-            bits = np.packbits(values.view(np.uint8), bitorder="little")
-            return pa.BooleanArray.from_buffers(pa.bool_(), n, [None, pa.py_buffer(bits)])
-        return pa.Array.from_buffers(field.type, n, [None, pa.py_buffer(values)])
+        return numbers(columns[field.name], field.type)
 
     def _write_carry(self):
-        table = pa.Table.from_pylist(self._carry, schema=_CARRY_SCHEMA)
+        table = _carry_table(self._carry)
         path = str(self._partial_carry)
         with pa.OSFile(path, "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
             writer.write_table(table)
+
+
+def _carry_table(rows):
+    """Return the carry of all replicates, with the list of jobs as a nested column."""
+    jobs = [job for row in rows for job in row["jobs"]]
+    members = [column([job[k] for job in jobs], field.type) for k, field in enumerate(_JOB)]
+    offsets = np.cumsum([0, *(len(row["jobs"]) for row in rows)])
+    nested = pa.ListArray.from_arrays(
+        numbers(offsets.astype(np.int32), pa.int32()),
+        pa.StructArray.from_arrays(members, fields=list(_JOB)),
+    )
+    columns = [
+        column([row[field.name] for row in rows], field.type) for field in list(_CARRY_SCHEMA)[:-1]
+    ]
+    return pa.Table.from_arrays([*columns, nested], schema=_CARRY_SCHEMA)
 
 
 @dataclass(frozen=True)
@@ -197,7 +208,7 @@ class Replicate:
     def chunks(self, *names):
         """Yield tuples of arrays, one array per column name, a record batch at a time."""
         for batch in self._batches:
-            yield tuple(_to_numpy(batch.column(name)) for name in names)
+            yield tuple(as_numpy(batch.column(name)) for name in names)
 
     def column(self, name):
         """Return one column as one array; copies when the record has several batches."""
@@ -296,8 +307,3 @@ def _open(path):
         raise TraceError(
             f"{path}: is not a complete Arrow file ({error}); delete it and simulate again"
         ) from None
-
-
-def _to_numpy(column):
-    """Return a column without copying, but for booleans, which Arrow packs into bits."""
-    return column.to_numpy(zero_copy_only=not pa.types.is_boolean(column.type))

@@ -4,7 +4,11 @@ import math
 from typing import NamedTuple
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 
+from queuebench.arrow import table
+from queuebench.files import whole_file
 from queuebench.model import build_system, warmup
 from queuebench.queueing.arrivals import relative_rate
 from queuebench.queueing.designs import build_design
@@ -35,6 +39,25 @@ class TruthEstimate(NamedTuple):
     gte_queue_seen: float
     arrivals: int
     capped: bool
+
+
+TRUTH_SCHEMA = pa.schema(
+    [
+        ("scenario", pa.string()),
+        ("load", pa.float64()),
+        ("source", pa.string()),
+        *((name, pa.float64()) for name in TruthEstimate._fields[:-2]),
+        ("arrivals", pa.int64()),
+        ("capped", pa.bool_()),
+    ]
+)
+
+
+def write_truth(cell, truth, path):
+    """Write the row of a cell of `results/truth.parquet`."""
+    row = {"scenario": cell.scenario, "load": cell.load, "source": "simulated"}
+    with whole_file(path) as partial:
+        pq.write_table(table([row | truth._asdict()], TRUTH_SCHEMA), partial)
 
 
 def simulate_truth(cell, progress=lambda message: None):

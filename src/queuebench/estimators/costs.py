@@ -12,6 +12,7 @@ from enum import IntEnum
 
 import numpy as np
 
+from queuebench.arrow import as_numpy
 from queuebench.estimators.registry import EstimationError
 from queuebench.jit import kernel
 
@@ -140,8 +141,8 @@ class _Tally:
 def _last_departures(carry, free):
     """Set the last departure of every server from the jobs in the system when the record starts."""
     if len(carry):
-        servers = carry.field("server").to_numpy()
-        np.maximum.at(free, servers, carry.field("departure").to_numpy())
+        servers, departures = (as_numpy(carry.field(name)) for name in ("server", "departure"))
+        np.maximum.at(free, servers, departures)
 
 
 def _relative_rate(setting, arrival):

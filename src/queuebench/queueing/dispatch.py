@@ -55,9 +55,9 @@ class Output(NamedTuple):
     response_time: np.ndarray  # float64
     server: np.ndarray  # int32
     queue_length: np.ndarray  # int32
-    server_if: np.ndarray  # int32 (2, n)
-    queue_if: np.ndarray  # int32 (2, n)
-    seen_if: np.ndarray  # int32 (2, n)
+    server_if: tuple  # of two int32 arrays, control's choice and treatment's
+    queue_if: tuple  # of two int32 arrays
+    seen_if: tuple  # of two int32 arrays
 
 
 def new_state(rules, capacity=8):
@@ -186,16 +186,16 @@ def dispatch(begin, arrival, requirement, treated, words, rules, state, out):
         if not split:
             for choice in range(2):
                 s = treatment if choice else control
-                server_if[choice, j] = s
+                server_if[choice][j] = s
                 if lagged:
-                    queue_if[choice, j] = _landed_length(
+                    queue_if[choice][j] = _landed_length(
                         s, t, mask, departures, landings, first, landed, joined
                     )
-                    seen_if[choice, j] = _length_seen(
+                    seen_if[choice][j] = _length_seen(
                         s, viewed, mask, departures, landings, first_seen, landed_seen, joined
                     )
                 else:
-                    queue_if[choice, j] = _length(s, t, mask, departures, first, joined)
+                    queue_if[choice][j] = _length(s, t, mask, departures, first, joined)
         s = treatment if arm else control
         routed_0 += 1 - arm
         routed_1 += arm

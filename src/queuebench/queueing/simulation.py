@@ -25,9 +25,9 @@ class Block:
     in_system: np.ndarray
     response_time: np.ndarray
     departure: np.ndarray
-    server_if: np.ndarray
-    queue_if: np.ndarray
-    seen_if: np.ndarray
+    server_if: tuple
+    queue_if: tuple
+    seen_if: tuple
 
 
 class Run:
@@ -148,12 +148,12 @@ class Run:
                     np.empty(size),
                     np.empty(size),
                     *(np.empty(size, np.int32) for _ in range(2)),
-                    *(np.zeros((2, size), np.int32) for _ in range(3)),
+                    *((np.zeros(size, np.int32), np.zeros(size, np.int32)) for _ in range(3)),
                 ),
                 np.zeros(size, np.int32),
             )
         arrival, requirement, treated, out, in_system = self._buffers
-        cut = Output(*(array[..., :size] for array in out))
+        cut = Output(*(_cut(array, 0, size) for array in out))
         return arrival[:size], requirement[:size], treated[:size], cut, in_system[:size]
 
     def _remember_unfinished(self, block, begin):
@@ -169,4 +169,11 @@ class Run:
 
 
 def _slice(block, begin, end):
-    return Block(**{name: array[..., begin:end] for name, array in vars(block).items()})
+    return Block(**{name: _cut(array, begin, end) for name, array in vars(block).items()})
+
+
+def _cut(array, begin, end):
+    """Return a part of an array, or of each of the two arrays of a pair."""
+    if isinstance(array, tuple):
+        return tuple(part[begin:end] for part in array)
+    return array[begin:end]
