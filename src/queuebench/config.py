@@ -370,6 +370,8 @@ def parse_study(values):
     if not isinstance(values, dict):
         raise StudyError("a study must be a mapping of keys, see config/README.md")
     study = _validate(Study, values, lambda key: key)
+    if not study.scenarios:
+        raise StudyError("scenarios: at least one is needed")
     for name in study.scenarios:
         if not name or not all(c.isalnum() or c == "_" for c in name):
             raise StudyError(

@@ -54,25 +54,33 @@ class System:
         return PoissonArrivals(rng, self.rate, start)
 
     def rules(self, pools=None):
-        """Return the kernel's numbers, for both arms on all servers or each on its own pool."""
+        """Return the kernel's numbers, for both arms on all servers or each on its own pool.
+
+        Raises
+        ------
+        ValueError
+            If a policy reads more servers than an arm has: the kernel does not check.
+        """
         servers = np.arange(len(self.speeds), dtype=np.int32)
         split = pools is not None
         pools = pools if split else (servers, servers)
         sizes = [len(pool) for pool in pools]
         entries = [policy(name) for name in self.policies]
         parameters = self.policy_parameters
+        samples = [
+            entry.samples(size, **given)
+            for entry, size, given in zip(entries, sizes, parameters, strict=True)
+        ]
+        for entry, size, read in zip(entries, sizes, samples, strict=True):
+            if not 0 <= read <= size:
+                raise ValueError(f"{entry.name} cannot sample {read} of {size} servers")
         return Rules(
             speeds=self.speeds,
             policy=np.array([entry.code for entry in entries]),
             d=np.array(
                 [given.get("d", size) for given, size in zip(parameters, sizes, strict=True)]
             ),
-            samples=np.array(
-                [
-                    entry.samples(size, **given)
-                    for entry, size, given in zip(entries, sizes, parameters, strict=True)
-                ]
-            ),
+            samples=np.array(samples),
             pool_start=np.array([0, sizes[0] if split else 0]),
             pool_size=np.array(sizes),
             pool=np.concatenate(pools) if split else servers,

@@ -1,0 +1,58 @@
+import itertools
+
+import numpy as np
+import pytest
+
+from queuebench.queueing.designs import build_design, split_servers
+from queuebench.randomness import stream
+
+
+def streams(purpose):
+    return stream(3, purpose)
+
+
+def assigned(kind, arrival, cuts=(), **parameters):
+    design = build_design(kind, parameters, np.ones(4), 0.3, streams, -10.0)
+    treated = np.zeros(len(arrival), np.uint8)
+    edges = [0, *cuts, len(arrival)]
+    for begin, end in itertools.pairwise(edges):
+        design.assign(arrival[begin:end], treated[begin:end])
+    return treated
+
+
+@pytest.mark.parametrize(
+    ("kind", "parameters"), [("bernoulli", {}), ("group", {}), ("switchback", {"period": 3.0})]
+)
+def test_arms_do_not_depend_on_blocks(kind, parameters):
+    arrival = np.linspace(-10.0, 200.0, 1000)
+    whole = assigned(kind, arrival, **parameters)
+    np.testing.assert_array_equal(whole, assigned(kind, arrival, [314, 500], **parameters))
+    assert 0 < whole.mean() < 1
+
+
+def test_bernoulli_treats_the_asked_share():
+    treated = assigned("bernoulli", np.arange(100_000.0))
+    # Four standard errors: a false alarm once in 16 000 seeds.
+    assert abs(treated.mean() - 0.3) < 4 * np.sqrt(0.3 * 0.7 / 100_000)
+
+
+@pytest.mark.parametrize(
+    "speeds",
+    [np.ones(8), np.repeat([1.0, 3.0], 5), np.linspace(1, 2, 6), np.array([1, 1, 1, 2, 2, 3])],
+)
+def test_a_split_gives_both_halves_the_same_speeds(speeds):
+    seen = set()
+    for replicate in range(60):
+        pools = split_servers(speeds, stream(0, replicate))
+        assert sorted(np.concatenate(pools)) == list(range(len(speeds)))
+        assert len(pools[0]) == len(pools[1])
+        for speed in np.unique(speeds):
+            counts = [int(np.sum(speeds[pool] == speed)) for pool in pools]
+            assert abs(counts[0] - counts[1]) <= 1
+        seen.add(tuple(pools[0]))
+    assert len(seen) > 5
+
+
+def test_an_odd_number_of_servers_cannot_be_split():
+    with pytest.raises(ValueError, match="even number of servers, not 5"):
+        split_servers(np.ones(5), stream(0))

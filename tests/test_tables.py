@@ -1,0 +1,103 @@
+import numpy as np
+import pandas as pd
+import pytest
+
+from queuebench.tables.crossover import crossing, crossover_table, verdict
+from queuebench.tables.mse import mse_table, summarise
+
+
+def fabricated(estimators, replicates=400, gte=-1.0, gte_se=0.0, arrivals=1000, seed=0):
+    """Estimates of given (bias, sd), and their truth."""
+    rng = np.random.default_rng(seed)
+    rows = [
+        {
+            "scenario": "s", "load": 0.5, "design": design, "estimator": name, "horizon": horizon,
+            "replicate": r, "estimate": gte + bias + sd * rng.normal(), "arrivals": arrivals,
+        }
+        for (design, name, horizon), (bias, sd) in estimators.items()
+        for r in range(replicates)
+    ]  # fmt: skip
+    truth = pd.DataFrame([{"scenario": "s", "load": 0.5, "gte": gte, "gte_se": gte_se}])
+    return pd.DataFrame(rows), truth
+
+
+def test_summary_by_hand():
+    found = summarise(np.array([1.0, 2.0, 3.0, 6.0]), gte=2.0, gte_se=0.5)
+    assert found["mean"] == 3.0
+    assert found["bias"] == 1.0
+    assert found["sd"] == pytest.approx(np.sqrt(14 / 3))
+    assert found["mse"] == pytest.approx((1 + 0 + 1 + 16) / 4)
+    assert found["bias_se"] == pytest.approx(np.hypot(np.sqrt(14 / 3) / 2, 0.5))
+    assert found["relative_rmse"] == pytest.approx(np.sqrt(4.5) / 2)
+
+
+def test_standard_errors_of_sd_and_mse_match_their_spread():
+    """Over 2000 normal samples of 50; bounds of four standard errors of the spread (5 %)."""
+    rng = np.random.default_rng(0)
+    found = [summarise(rng.normal(0.5, 2.0, 50), 0.0, 0.0) for _ in range(2000)]
+    for name in ("sd", "mse", "mean"):
+        spread = np.std([f[name] for f in found])
+        claimed = np.mean([f[f"{name}_se"] for f in found])
+        assert claimed == pytest.approx(spread, rel=0.08)
+
+
+def test_a_single_replicate_has_no_spread():
+    found = summarise(np.array([1.0]), 2.0, 0.1)
+    assert found["mse"] == 1.0
+    assert np.isnan(found["sd"])
+    assert np.isnan(found["mse_se"])
+
+
+def test_ranks_order_a_cell_by_mse():
+    estimates, truth = fabricated(
+        {
+            ("b", "naive", np.nan): (0.5, 0.1),
+            ("b", "dq", 30.0): (0.0, 0.2),
+            ("g", "group", np.nan): (2.0, 0.1),
+        }
+    )
+    table = mse_table(estimates, truth).set_index("estimator")
+    assert table.loc[["dq", "naive", "group"], "rank"].tolist() == [1, 2, 3]
+
+
+@pytest.mark.parametrize(
+    ("own", "rival", "expected"),
+    [
+        ((0.0, 4.0), (1.0, 2.0), 2.0),
+        ((0.0, 1.0), (1.0, 2.0), 0.0),
+        ((1.0, 4.0), (0.0, 2.0), np.inf),
+        ((1.0, 1.0), (0.0, 2.0), np.inf),  # lower for short experiments only
+        ((0.0, 1.0), (0.0, 2.0), 0.0),
+        ((0.0, 2.0), (0.0, 2.0), np.inf),
+    ],
+)
+def test_crossing(own, rival, expected):
+    found = crossing(*(np.array([value]) for value in (*own, *rival)))
+    assert found[0] == expected
+
+
+def test_crossover_finds_the_length_and_every_verdict():
+    estimates, truth = fabricated(
+        {
+            ("b", "biased", np.nan): (0.5, 0.05),
+            ("b", "noisy", 30.0): (0.0, 2.0),
+            ("b", "poor", 30.0): (1.0, 3.0),
+            ("b", "twin", 30.0): (0.0, 2.0),
+        }
+    )
+    table = crossover_table(estimates, truth, seed=1).set_index(["estimator", "rival"])
+    found = table.loc[("noisy", "biased")]
+    # b2 = 0.25 and variances 4 and 0.0025 at n0 = 1000: the crossing is at 15 990 arrivals.
+    assert found["verdict"] == "from"
+    assert found["lower"] < 15_990 < found["upper"]
+    assert table.loc[("biased", "noisy"), "verdict"] == "never"
+    assert table.loc[("biased", "poor"), "verdict"] == "always"
+    assert table.loc[("poor", "biased"), "verdict"] == "never"
+    assert table.loc[("noisy", "twin"), "verdict"] == "undetermined"
+
+
+def test_verdicts():
+    assert verdict(0.0, 0.0) == "always"
+    assert verdict(np.inf, np.inf) == "never"
+    assert verdict(5.0, np.inf) == "undetermined"
+    assert verdict(0.0, 10.0) == "from"
