@@ -1,4 +1,4 @@
-# Every target but `clean` sets the environment up first; whoever has one can call the tools directly.
+# Every target sets the environment up first; whoever has one already can call the tools directly.
 SHELL := /bin/bash
 PYTHON ?= python3
 VENV := .venv
@@ -6,19 +6,52 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 CORES ?= all
 STUDY ?= config/config.yaml
-SNAKEMAKE := $(BIN)/snakemake --cores $(CORES) --configfile $(STUDY)
+SNAKEMAKE := $(BIN)/snakemake --cores $(CORES)
 
 # Some machines switch bytecode off, which makes every start of Python three to five times slower.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: setup run resume smoke report test lint format bench clean
+.PHONY: setup run resume smoke report test lint format bench
 
 setup: $(STAMP)
 
+run: setup
+	$(SNAKEMAKE) --configfile $(STUDY)
+
+# After a kill: no Snakemake may be running in this folder any more.
+resume: setup
+	$(SNAKEMAKE) --configfile $(STUDY) --unlock
+	$(SNAKEMAKE) --configfile $(STUDY) --rerun-incomplete
+
+smoke: setup
+	$(SNAKEMAKE) --configfile config/smoke.yaml
+
+report: run
+	$(SNAKEMAKE) --configfile $(STUDY) --report results/report.html
+
+test: setup
+	$(BIN)/python -m pytest -m "not slow"
+
+lint: setup
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/snakefmt --check Snakefile rules
+	$(BIN)/snakemake --lint --configfile config/smoke.yaml
+
+format: setup
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+	$(BIN)/snakefmt Snakefile rules
+
+bench: setup
+	$(BIN)/python -m benchmarks.run
+
 $(STAMP): requirements.lock pyproject.toml
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
-		{ echo "queuebench needs Python 3.11 or later; $(PYTHON) is $$($(PYTHON) --version 2>&1). Try: make PYTHON=python3.12 $(MAKECMDGOALS)" >&2; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+		echo "queuebench needs Python 3.11 or later, and $(PYTHON) is $$($(PYTHON) --version 2>&1);" \
+		"name another with: make PYTHON=python3.12 $(or $(MAKECMDGOALS),setup)" >&2; exit 1; }
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --compile --require-hashes -r requirements.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	$(BIN)/python -m compileall -q $(VENV)/lib src || true
 	@touch $(STAMP)

@@ -99,6 +99,11 @@ def _estimate_record(cell, design, record):
 
 
 def write_estimates(rows, path):
-    """Write rows of estimates to a Parquet file."""
+    """Write rows of estimates to a Parquet file, in the order of their replicates.
+
+    So rows stand in the same order whether a batch is simulated design by design or replicate by
+    replicate, and however replicates are cut into batches.
+    """
+    rows = sorted(rows, key=lambda row: row["replicate"])
     with whole_file(path) as partial:
         pq.write_table(table(rows, ESTIMATES_SCHEMA), partial)

@@ -3,7 +3,7 @@
 import matplotlib.pyplot as plt
 import numpy as np
 
-from queuebench.figures.style import at_main_horizon, looks, row_labels, set_style
+from queuebench.figures.style import at_main_horizon, looks, row_labels, set_style, shared_legend
 
 
 def draw_bias_sd(mse, scenario):
@@ -44,10 +44,9 @@ def draw_bias_sd(mse, scenario):
         axis.set(
             xscale="log", yscale="log", xlim=(low, high), ylim=(low, high), title=f"load {load:g}"
         )
-        axis.set_xlabel("standard deviation (mean service times)")
+    figure.supxlabel("standard deviation (mean service times)", fontsize=9)
     axes[0, 0].set_ylabel("|bias| (mean service times)")
-    handles, labels = axes[0, 0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside right center", frameon=False)
+    shared_legend(figure, axes[0, 0])
     figure.suptitle(
         f"{scenario}: bars two standard errors, hollow where the bias is within them; "
         "grey: equal RMSE",

@@ -3,7 +3,7 @@
 import matplotlib.pyplot as plt
 import numpy as np
 
-from queuebench.figures.style import at_main_horizon, looks, row_labels, set_style
+from queuebench.figures.style import at_main_horizon, looks, row_labels, set_style, shared_legend
 
 _LENGTHS = np.logspace(4, 8, 81)
 
@@ -39,15 +39,16 @@ def draw_mse_by_length(mse, scenario):
             axis.plot(
                 _LENGTHS, error, color=colour, marker=marker, markevery=20, markersize=4,
                 linewidth=1.1, label=row["row"],
+                linestyle="-" if abs(row["bias"]) > 2 * row["bias_se"] else ":",
             )  # fmt: skip
         axis.axhline(abs(cell["gte"].iloc[0]), color="black", linewidth=0.9, linestyle="--")
         axis.axvline(cell["arrivals"].mean(), color="0.5", linewidth=0.9, linestyle=":")
         axis.set(xscale="log", yscale="log", title=f"load {load:g}", xlabel="arrivals")
     axes[0, 0].set_ylabel("RMSE (mean service times)")
-    handles, labels = axes[0, 0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside right center", frameon=False)
+    shared_legend(figure, axes[0, 0])
     figure.suptitle(
-        f"{scenario}: root mean squared error by length; dashed: |effect|, dotted: length simulated",
+        f"{scenario}: RMSE by length; dashed: |effect|, grey: length simulated; "
+        "dotted curves: bias not distinguishable from 0",
         fontsize=9,
     )
     return figure

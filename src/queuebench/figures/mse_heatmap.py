@@ -30,7 +30,7 @@ def draw_mse_heatmap(mse):
     labels = grid.map(lambda value: "" if np.isnan(value) else f"{value:.2g}")
     labels = labels.where(~best, labels + "*")
     figure, axis = plt.subplots(
-        figsize=(2.4 + 0.62 * len(cells), 1.9 + 0.3 * len(order)), layout="constrained"
+        figsize=(2.4 + 0.72 * len(cells), 1.9 + 0.3 * len(order)), layout="constrained"
     )
     sns.heatmap(
         np.log10(grid), annot=labels, fmt="", cmap="cividis_r", linewidths=0.5, ax=axis,

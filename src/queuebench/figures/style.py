@@ -64,6 +64,16 @@ def at_main_horizon(table):
     return table[table["horizon"].isna() | (table["horizon"] == main)]
 
 
+def shared_legend(figure, axis):
+    """Put one legend for all panels beside the figure, in the order all figures use."""
+    handles, labels = axis.get_legend_handles_labels()
+    by_label = dict(zip(labels, handles, strict=True))
+    names = ordered(by_label)
+    figure.legend(
+        [by_label[name] for name in names], names, loc="outside right center", frameon=False
+    )
+
+
 def save(figure, paths):
     """Write a figure to every given path, whole or not at all, without dates in the files."""
     for path in paths:
