@@ -1,11 +1,11 @@
 # The study, its cells and its batches; what does not concern a single rule.
-import os
 import re
 
 from snakemake.exceptions import WorkflowError
 
 from queuebench.checks import check_cell
 from queuebench.config import StudyError, parse_study, resolve
+from queuebench.environment import prepare_jobs
 from queuebench.fingerprint import fingerprint
 from queuebench.jobs import (
     batch_params,
@@ -27,9 +27,7 @@ def load_cells():
     return study, cells
 
 
-# A job is one thread; libraries that would start more for linear algebra are held to that.
-for variable in ("NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
-    os.environ[variable] = "1"
+prepare_jobs(threads=1)
 
 STUDY, CELLS = load_cells()
 SCENARIOS = list(STUDY.scenarios)
@@ -71,3 +69,19 @@ STUDY_TARGETS = [
         for scenario in SCENARIOS
     ),
 ]
+
+
+def shown_figure(name, scenario, title, caption):
+    """Return the PNG of a scenario's figure, which the report shows."""
+    path = f"results/figures/{name}-{scenario}.png"
+    caption = f"../workflow/report/{caption}.rst"
+    labels = {"scenario": scenario}
+    return report(
+        path, category="Figures", subcategory=title, labels=labels, caption=caption
+    )
+
+
+def figure_files(name, title):
+    """Return the PNG and the PDF of a figure for every scenario."""
+    shown = [shown_figure(name, scenario, title, name) for scenario in SCENARIOS]
+    return shown + [f"results/figures/{name}-{scenario}.pdf" for scenario in SCENARIOS]

@@ -1,22 +1,4 @@
-# Compiled kernels are cached; many jobs that compile the same kernel at once can crash numba.
-rule kernels:
-    output:
-        touch("results/logs/kernels.done"),
-    log:
-        "results/logs/kernels.log",
-    threads: 1
-    resources:
-        mem_mb=700,
-        runtime=10,
-    params:
-        code=fingerprint("queuebench.batches", "queuebench.truth"),
-    script:
-        "../workflow/scripts/kernels.py"
-
-
 rule simulate:
-    input:
-        ancient("results/logs/kernels.done"),
     output:
         trace="results/traces/{cell}/{design}/batch{batch}.arrow",
         carry="results/traces/{cell}/{design}/batch{batch}.carry.arrow",
@@ -27,6 +9,8 @@ rule simulate:
     wildcard_constraints:
         cell=any_of(KEPT),
         design=any_of({name for cell in CELLS.values() for name in cell.designs}),
+    conda:
+        "../envs/environment.yaml"
     threads: 1
     resources:
         mem_mb=700,
@@ -54,6 +38,8 @@ rule estimate:
         "results/benchmarks/estimate/{cell}/batch{batch}.tsv"
     wildcard_constraints:
         cell=any_of(KEPT),
+    conda:
+        "../envs/environment.yaml"
     threads: 1
     resources:
         mem_mb=700,
@@ -68,8 +54,6 @@ rule estimate:
 # Where traces are not kept, a job simulates a replicate, estimates from its trace and removes it: so
 # one trace is alive at a time, and no disk fills up between simulation and estimation.
 rule simulate_and_estimate:
-    input:
-        ancient("results/logs/kernels.done"),
     output:
         "results/estimates/{cell}/batch{batch}.parquet",
     log:
@@ -78,6 +62,8 @@ rule simulate_and_estimate:
         "results/benchmarks/simulate_and_estimate/{cell}/batch{batch}.tsv"
     wildcard_constraints:
         cell=any_of(PASSING),
+    conda:
+        "../envs/environment.yaml"
     threads: 1
     resources:
         mem_mb=700,

@@ -1,19 +1,3 @@
-def shown_figure(name, scenario, title, caption):
-    """Return the PNG of a scenario's figure, which the report shows."""
-    path = f"results/figures/{name}-{scenario}.png"
-    caption = f"../workflow/report/{caption}.rst"
-    labels = {"scenario": scenario}
-    return report(
-        path, category="Figures", subcategory=title, labels=labels, caption=caption
-    )
-
-
-def figure_files(name, title):
-    """Return the PNG and the PDF of a figure for every scenario."""
-    shown = [shown_figure(name, scenario, title, name) for scenario in SCENARIOS]
-    return shown + [f"results/figures/{name}-{scenario}.pdf" for scenario in SCENARIOS]
-
-
 rule violins:
     input:
         estimates="results/estimates.parquet",
@@ -22,6 +6,8 @@ rule violins:
         figure_files("violins", "Estimates"),
     log:
         "results/logs/figures/violins.log",
+    conda:
+        "../envs/environment.yaml"
     threads: 1
     resources:
         mem_mb=1500,
@@ -40,6 +26,8 @@ rule bias_sd:
         figure_files("bias_sd", "Bias and standard deviation"),
     log:
         "results/logs/figures/bias_sd.log",
+    conda:
+        "../envs/environment.yaml"
     threads: 1
     resources:
         mem_mb=1500,
@@ -58,6 +46,8 @@ rule mse_by_length:
         figure_files("mse_by_length", "Error by length of the experiment"),
     log:
         "results/logs/figures/mse_by_length.log",
+    conda:
+        "../envs/environment.yaml"
     threads: 1
     resources:
         mem_mb=1500,
@@ -83,6 +73,8 @@ rule mse_heatmap:
         "results/figures/mse_heatmap.pdf",
     log:
         "results/logs/figures/mse_heatmap.log",
+    conda:
+        "../envs/environment.yaml"
     threads: 1
     resources:
         mem_mb=1500,

@@ -11,6 +11,8 @@ rule collect:
         truth="results/truth.parquet",
     log:
         "results/logs/collect.log",
+    conda:
+        "../envs/environment.yaml"
     threads: 1
     resources:
         mem_mb=1000,
@@ -35,6 +37,8 @@ rule mse_table:
         md="results/tables/mse.md",
     log:
         "results/logs/mse_table.log",
+    conda:
+        "../envs/environment.yaml"
     threads: 1
     resources:
         mem_mb=1000,
@@ -58,6 +62,8 @@ rule crossover_table:
         ),
     log:
         "results/logs/crossover_table.log",
+    conda:
+        "../envs/environment.yaml"
     threads: 1
     resources:
         mem_mb=1000,

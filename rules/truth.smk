@@ -1,6 +1,4 @@
 rule truth:
-    input:
-        ancient("results/logs/kernels.done"),
     output:
         "results/truth/{cell}.parquet",
     log:
@@ -9,6 +7,8 @@ rule truth:
         "results/benchmarks/truth/{cell}.tsv"
     wildcard_constraints:
         cell=any_of(CELLS),
+    conda:
+        "../envs/environment.yaml"
     threads: 1
     resources:
         mem_mb=700,

@@ -35,7 +35,9 @@ def test_it_follows_imports(package):
 
 def test_comments_docstrings_and_unrelated_modules_do_not_count(package):
     before = fingerprint("queuebench.job")
-    package(kernel='"""Says something."""\n\n\ndef f():\n    """Return one."""\n    return 1  # one\n')
+    package(
+        kernel='"""Says something."""\n\n\ndef f():\n    """Return one."""\n    return 1  # one\n'
+    )
     package(other="X = 2\n")
     assert fingerprint("queuebench.job") == before
 
@@ -47,7 +49,9 @@ def test_the_pipelines_stages_depend_on_what_they_run():
     assert "queuebench.estimators.switchback" not in reached  # the rule names it where it is used
     assert "queuebench.queueing.dispatch" not in reached
     assert "queuebench.queueing.dispatch" in module._closure(["queuebench.experiment"])
-    assert "queuebench.queueing.policies.power_of_d" not in module._closure(["queuebench.experiment"])
+    assert "queuebench.queueing.policies.power_of_d" not in module._closure(
+        ["queuebench.experiment"]
+    )
 
 
 def test_an_unknown_module_is_an_error(package):

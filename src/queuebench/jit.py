@@ -5,6 +5,7 @@ calls, so a cached kernel could silently run yesterday's policy. Here the cache 
 of the package's sources: an edit anywhere compiles afresh, and nothing stale can be loaded.
 """
 
+import functools
 import hashlib
 import os
 from pathlib import Path
@@ -22,7 +23,8 @@ def _source_hash():
     return digest.hexdigest()[:16]
 
 
-def _cache_folder():
+@functools.cache
+def cache_folder():
     """Return the folder: where numba was told to, else beside the package, else the user's cache."""
     beside = _PACKAGE / "__pycache__"
     if "NUMBA_CACHE_DIR" in os.environ:
@@ -34,7 +36,7 @@ def _cache_folder():
     return root / f"kernels-{_source_hash()}"
 
 
-numba.config.CACHE_DIR = str(_cache_folder())
+numba.config.CACHE_DIR = str(cache_folder())
 
 
 def njit(*args, **options):

@@ -2,7 +2,9 @@
 
 from queuebench.config import Cell
 from queuebench.estimation import estimate_traces
+from queuebench.kernels import ensure_compiled
 
+ensure_compiled()
 estimate_traces(
     Cell.from_dict(snakemake.params.job["cell"]),
     dict(zip(snakemake.params.designs, snakemake.input, strict=True)),

@@ -2,7 +2,9 @@
 
 from queuebench.config import Cell
 from queuebench.experiment import simulate_trace
+from queuebench.kernels import ensure_compiled
 
+ensure_compiled()
 simulate_trace(
     Cell.from_dict(snakemake.params.job["cell"]),
     snakemake.wildcards.design,

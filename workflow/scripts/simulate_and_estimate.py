@@ -2,7 +2,9 @@
 
 from queuebench.batches import simulate_and_estimate
 from queuebench.config import Cell
+from queuebench.kernels import ensure_compiled
 
+ensure_compiled()
 simulate_and_estimate(
     Cell.from_dict(snakemake.params.job["cell"]),
     range(*snakemake.params.replicates),
