@@ -7,7 +7,8 @@ other and against queueing theory.
 import difflib
 
 from queuebench.config import StudyError
-from queuebench.estimators import estimators_for, known_estimators
+from queuebench.estimators import known_estimators
+from queuebench.estimators.setting import applying
 from queuebench.model import build_system, record_length
 from queuebench.queueing.policies import known_policies, policy
 from queuebench.queueing.stability import extreme_halves, find_overload
@@ -107,7 +108,7 @@ def _check_estimators(cell):
     for name in wanted:
         if name not in known:
             _refuse(cell, "estimators", f"no estimator is named {name}{_suggest(name, known)}")
-    if not any(estimators_for(design.kind, wanted) for design in cell.designs.values()):
+    if not any(applying(cell, design.kind) for design in cell.designs.values()):
         _refuse(cell, "estimators", "none of those given applies to any of the designs")
 
 

@@ -291,6 +291,11 @@ class Cell:
         """The designs that are switched on, by name."""
         return {name: d for name, d in self.experiment.designs.items() if d is not None}
 
+    @property
+    def periodic(self):
+        """Whether the arrival rate varies periodically."""
+        return getattr(self.experiment.arrival_process, "amplitude", 0.0) > 0.0
+
     def horizon_arrivals(self, horizon):
         """Return a horizon in mean service times as a number of arrivals, ``floor(h*Lambda + 1e-9)``."""
         return int(horizon * self.rate + 1e-9)

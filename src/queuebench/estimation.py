@@ -4,9 +4,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from queuebench.arrow import table
-from queuebench.estimators import EstimationError, estimators_for
+from queuebench.estimators import EstimationError
 from queuebench.estimators.record import Record
-from queuebench.estimators.setting import setting_of
+from queuebench.estimators.setting import applying, setting_of
 from queuebench.files import whole_file
 from queuebench.progress import Progress
 from queuebench.trace import Trace
@@ -73,7 +73,7 @@ def estimate_traces(cell, paths, out, log=None):
 
 
 def _estimate_record(cell, design, record):
-    for estimator in estimators_for(record.setting.design, cell.experiment.estimators):
+    for estimator in applying(cell, record.setting.design):
         for horizon in cell.experiment.all_horizons if estimator.uses_horizon else [None]:
             try:
                 estimate = estimator.function(record, horizon)

@@ -3,7 +3,8 @@
 Rules pass these as params, so that a change reruns the jobs it concerns and no others.
 """
 
-from queuebench.estimators import estimators_for
+import queuebench.estimators  # noqa: F401 (importing registers)
+from queuebench.estimators.setting import applying
 from queuebench.fingerprint import fingerprint
 from queuebench.queueing.policies import policy
 
@@ -57,7 +58,7 @@ def _policies(cell):
 
 def _applying(cell):
     kinds = dict.fromkeys(design.kind for design in cell.designs.values())
-    return [entry for kind in kinds for entry in estimators_for(kind, cell.experiment.estimators)]
+    return [entry for kind in kinds for entry in applying(cell, kind)]
 
 
 def _estimators(cell):

@@ -38,7 +38,7 @@ def estimates(trace_path, design, horizon):
             record,
             {
                 entry.name: entry.function(record, horizon if entry.uses_horizon else None)
-                for entry in estimators_for(setting.design)
+                for entry in estimators_for(setting.design, periodic=setting.amplitude > 0)
             },
         )
 
@@ -234,3 +234,27 @@ def test_batches_cover_the_rule_of_the_specification():
             assert batches == 10 or units // batches >= 10 * length
         else:
             assert units // 10 < max(1, 3 * length)
+
+
+def test_costs_under_a_periodic_rate(make_cell, tmp_path):
+    """Centred in every phase of the cycle; the queue cost divides by the rate at the time."""
+    amplitude, cycle = 0.5, 20.0
+    cell = make_cell(
+        arrivals=3000, system={"servers": 4}, warmup=20.0,
+        arrival_process={"kind": "sinusoidal", "amplitude": amplitude, "period": cycle},
+    )  # fmt: skip
+    simulate_batch(cell, "bernoulli", range(1), tmp_path / "t.arrow")
+    ((replicate, _, found),) = estimates(tmp_path / "t.arrow", "bernoulli", 5.0)
+    arrival = replicate.column("arrival_time")
+    relative = 1 + amplitude * np.sin(2 * np.pi * arrival / cycle)
+    rate = reference.lambda_hat(list(arrival))
+    cost = np.array(
+        reference.queue_length_cost(list(replicate.column("in_system")), list(rate * relative))
+    )
+    treated, length = list(replicate.column("treated")), cell.horizon_arrivals(5.0)
+    uncentred = reference.dq(list(cost), treated, length)
+    assert found["qdq_uncentred"].value == pytest.approx(uncentred, rel=1e-8)
+    phase = (arrival / cycle % 1.0 * costs_module.PHASES).astype(int)
+    for part in range(costs_module.PHASES):
+        cost[phase == part] -= cost[phase == part].mean()
+    assert found["qdq"].value == pytest.approx(reference.dq(list(cost), treated, length), rel=1e-8)

@@ -7,26 +7,32 @@ has the same long-run mean.
 """
 
 import itertools
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
 
 import numpy as np
 
 from queuebench.arrow import as_numpy
 from queuebench.estimators.registry import EstimationError
-from queuebench.jit import kernel
+from queuebench.jit import inlined, kernel
 
 FEWEST_JOBS = 200
 """Jobs below which a queue length is pooled with the next longer one in the fitted cost."""
 
 
+PHASES = 50
+"""Equal parts of the cycle in which costs are centred under a periodic rate."""
+
+
 class Cost(IntEnum):
-    """Columns of the cost matrix."""
+    """Columns of the cost matrix; the last two exist under a periodic rate only."""
 
     FITTED = 0
     MARKOV = 1
     OBSERVED = 2
     QUEUE = 3
+    FITTED_UNCENTRED = 4
+    QUEUE_UNCENTRED = 5
 
 
 @dataclass(frozen=True)
@@ -41,7 +47,9 @@ class Costs:
         Fitted response by speed class and queue length met; longer queues use the last column.
     mean_service : ndarray of float64, shape (N,)
         ``1 / mu_hat`` of every server.
-    mean : ndarray of float64, shape (4,)
+    mean : ndarray of float64, shape (phases, 4)
+        Mean of each cost in each phase of the cycle; a constant rate has one phase.
+    overall : ndarray of float64, shape (4,)
         Mean of each cost over the record.
     setting : queuebench.estimators.setting.Setting
     """
@@ -50,6 +58,7 @@ class Costs:
     response_by_length: np.ndarray
     mean_service: np.ndarray
     mean: np.ndarray
+    overall: np.ndarray
     setting: object
 
     COLUMNS = ("arrival_time", "server", "queue_length", "in_system", "response_time")
@@ -61,17 +70,20 @@ class Costs:
         ----------
         arrival, server, queue_length, in_system, response : ndarray, shape (m,)
             Columns of the trace.
-        out : ndarray of float64, shape (m, 4)
-            Written in place: each cost minus its mean over the record, in mean service times.
+        out : ndarray of float64, shape (m, kinds)
+            Written in place: the centred costs, in mean service times.
         """
         _fill(
-            server, queue_length, in_system, response, self._relative_rate(arrival),
-            self.setting.classes, self.response_by_length, self.mean_service,
-            self.setting.travel_time, 1.0 / self.rate, self.mean, out,
+            arrival, server, queue_length, in_system, response,
+            _relative_rate(self.setting, arrival), self.setting.classes, self.response_by_length,
+            self.mean_service, self.setting.travel_time, 1.0 / self.rate, self.setting.cycle,
+            self.mean, self.overall, out,
         )  # fmt: skip
 
-    def _relative_rate(self, arrival):
-        return _relative_rate(self.setting, arrival)
+    @property
+    def kinds(self):
+        """Number of columns of the cost matrix."""
+        return len(Cost) if len(self.mean) > 1 else Cost.QUEUE + 1
 
 
 def fit_costs(replicate, setting):
@@ -97,11 +109,24 @@ def fit_costs(replicate, setting):
     fitted = pool_bins(tally.jobs, tally.response)
     service = _mean_service(tally, setting)
     n = replicate.arrivals
-    mean = np.empty(4)
+    mean = np.empty(Cost.QUEUE + 1)
     mean[Cost.FITTED] = mean[Cost.OBSERVED] = tally.response.sum() / n
     mean[Cost.MARKOV] = tally.met_by_server @ service / n + setting.travel_time
     mean[Cost.QUEUE] = tally.in_system / tally.rate / n
-    return Costs(tally.rate, fitted, service, mean, setting)
+    costs = Costs(tally.rate, fitted, service, mean[None, :], mean, setting)
+    return _centred_by_phase(costs, replicate) if setting.amplitude else costs
+
+
+def _centred_by_phase(costs, replicate):
+    """Return costs that are centred in every phase of the cycle."""
+    count = np.zeros(PHASES)
+    total = np.zeros((PHASES, Cost.QUEUE + 1))
+    for columns in replicate.chunks(*Costs.COLUMNS):
+        matrix = np.empty((len(columns[0]), Cost.QUEUE + 1))
+        costs.matrix(*columns, matrix)
+        _add_phases(columns[0], costs.setting.cycle, matrix, count, total)
+    away = total / np.maximum(count, 1.0)[:, None]
+    return replace(costs, mean=costs.overall + away)
 
 
 class _Tally:
@@ -224,18 +249,42 @@ def _tally(
     return in_system_sum
 
 
+@inlined
+def _phase(time, cycle, phases):
+    """Return which part of the cycle a time falls into."""
+    turns = time / cycle
+    return min(np.int64((turns - np.floor(turns)) * phases), phases - 1)
+
+
+@kernel
+def _add_phases(arrival, cycle, matrix, count, total):
+    for i in range(len(arrival)):
+        phase = _phase(arrival[i], cycle, len(count))
+        count[phase] += 1.0
+        for k in range(matrix.shape[1]):
+            total[phase, k] += matrix[i, k]
+
+
 @kernel
 def _fill(
-    server, met, in_system, response, relative_rate, classes, response_by_length, mean_service,
-    travel_time, mean_interarrival, mean, out,
+    arrival, server, met, in_system, response, relative_rate, classes, response_by_length,
+    mean_service, travel_time, mean_interarrival, cycle, mean, overall, out,
 ):  # fmt: skip
     varying = len(relative_rate) == len(server)
+    phases = len(mean)
+    uncentred = out.shape[1] > 4
     longest = response_by_length.shape[1] - 1
     for i in range(len(server)):
         s = server[i]
         length = met[i]
-        out[i, 0] = response_by_length[classes[s], min(length, longest)] - mean[0]
-        out[i, 1] = (length + 1.0) * mean_service[s] + travel_time - mean[1]
-        out[i, 2] = response[i] - mean[2]
         rate = relative_rate[i] if varying else 1.0
-        out[i, 3] = in_system[i] * mean_interarrival / rate - mean[3]
+        phase = _phase(arrival[i], cycle, phases) if phases > 1 else 0
+        fitted = response_by_length[classes[s], min(length, longest)]
+        queue = in_system[i] * mean_interarrival / rate
+        out[i, 0] = fitted - mean[phase, 0]
+        out[i, 1] = (length + 1.0) * mean_service[s] + travel_time - mean[phase, 1]
+        out[i, 2] = response[i] - mean[phase, 2]
+        out[i, 3] = queue - mean[phase, 3]
+        if uncentred:
+            out[i, 4] = fitted - overall[0]
+            out[i, 5] = queue - overall[3]

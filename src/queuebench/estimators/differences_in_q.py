@@ -84,3 +84,15 @@ def mixed_dq(record, horizon):
 def mixed_dq_markov(record, horizon):
     """The least variable mixture of `wdq_markov` and `qdq`."""
     return _mixture(record, horizon, Cost.MARKOV)
+
+
+@register("wdq_uncentred", design="bernoulli", uses_horizon=True, needs_cycle=True)
+def wdq_uncentred(record, horizon):
+    """`wdq` without centring by phase, to show what the centring removes."""
+    return _weighted(record.windows(horizon), {Cost.FITTED_UNCENTRED: 1.0})
+
+
+@register("qdq_uncentred", design="bernoulli", uses_horizon=True, needs_cycle=True)
+def qdq_uncentred(record, horizon):
+    """`qdq` without centring by phase, to show what the centring removes."""
+    return _weighted(record.windows(horizon), {Cost.QUEUE_UNCENTRED: 1.0})

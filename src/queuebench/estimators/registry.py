@@ -47,24 +47,27 @@ class Estimator:
         Kind of design whose records it reads.
     uses_horizon : bool
         Whether it is truncated at a horizon; the others are called with horizon None.
+    needs_cycle : bool
+        Whether it is for periodic arrival rates only.
     """
 
     name: str
     function: Callable
     design: str
     uses_horizon: bool
+    needs_cycle: bool
 
 
 _ESTIMATORS: dict[str, Estimator] = {}
 
 
-def register(name, *, design, uses_horizon=False):
+def register(name, *, design, uses_horizon=False, needs_cycle=False):
     """Return a decorator that registers an estimator for records of a kind of design."""
 
     def decorate(function):
         if name in _ESTIMATORS:
             raise ValueError(f"an estimator named {name} is registered already")
-        _ESTIMATORS[name] = Estimator(name, function, design, uses_horizon)
+        _ESTIMATORS[name] = Estimator(name, function, design, uses_horizon, needs_cycle)
         return function
 
     return decorate
@@ -75,10 +78,22 @@ def known_estimators():
     return list(_ESTIMATORS)
 
 
-def estimators_for(design, wanted="all"):
-    """Return the estimators for a kind of design, all or those whose names are wanted."""
+def estimators_for(design, wanted="all", *, periodic=False):
+    """Return the estimators that apply.
+
+    Parameters
+    ----------
+    design : str
+        Kind of design.
+    wanted : "all" or list of str
+        All that apply, or those of these names.
+    periodic : bool
+        Whether the arrival rate is periodic.
+    """
     return [
         entry
         for entry in _ESTIMATORS.values()
-        if entry.design == design and (wanted == "all" or entry.name in wanted)
+        if entry.design == design
+        and (wanted == "all" or entry.name in wanted)
+        and (periodic or not entry.needs_cycle)
     ]

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from queuebench.estimators.registry import estimators_for
 from queuebench.queueing.arrivals import relative_rate
 from queuebench.queueing.speeds import server_speeds, speed_classes
 
@@ -67,3 +68,8 @@ def setting_of(cell, design):
         period=getattr(chosen, "period", 0.0),
         burn_in=getattr(chosen, "burn_in", 0.0),
     )
+
+
+def applying(cell, kind):
+    """Return the estimators a cell asks for that apply under a kind of design."""
+    return estimators_for(kind, cell.experiment.estimators, periodic=cell.periodic)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from queuebench.estimators.batch_means import ArmSums, batch_count
-from queuebench.estimators.costs import Cost, Costs
+from queuebench.estimators.costs import Costs
 from queuebench.estimators.registry import EstimationError
 from queuebench.jit import kernel
 
@@ -33,9 +33,9 @@ class WindowSums:
         Whether the record is long enough for batch means.
     count : ndarray of float64, shape (batches, 2)
         Starts by batch and arm (0 control, 1 treatment).
-    total : ndarray of float64, shape (4, batches, 2)
+    total : ndarray of float64, shape (kinds, batches, 2)
         Sums of Q by cost, batch and arm.
-    moment : ndarray of float64, shape (4, 4)
+    moment : ndarray of float64, shape (kinds, kinds)
         Sums of the products of Q values over all starts.
     """
 
@@ -79,7 +79,7 @@ def window_sums(replicate, costs, length):
     starts = replicate.arrivals - length
     batches = batch_count(starts, length)
     used = max(1, batches)
-    kinds = len(Cost)
+    kinds = costs.kinds
     count, total = np.zeros((used, 2)), np.zeros((used, 2, kinds))
     moment = np.zeros((kinds, kinds))
     ring, arms, running = (
