@@ -51,6 +51,15 @@ def replicates(wildcards):
     return [start, min(start + experiment.batch_size, experiment.replicates)]
 
 
+def batch_files(kind):
+    """Return the files of a kind from all batches of all cells."""
+    return [
+        f"results/{kind}/{cell}/batch{batch}.parquet"
+        for cell in CELLS
+        for batch in batches(cell)
+    ]
+
+
 def any_of(names):
     """Return a pattern that matches just these names, and nothing if there are none."""
     return "|".join(re.escape(name) for name in names) or "(?!)"

@@ -31,7 +31,8 @@ rule estimate:
             batch=wildcards.batch,
         ),
     output:
-        "results/estimates/{cell}/batch{batch}.parquet",
+        estimates="results/estimates/{cell}/batch{batch}.parquet",
+        diagnostics="results/diagnostics/{cell}/batch{batch}.parquet",
     log:
         "results/logs/estimate/{cell}/batch{batch}.log",
     benchmark:
@@ -55,7 +56,8 @@ rule estimate:
 # one trace is alive at a time, and no disk fills up between simulation and estimation.
 rule simulate_and_estimate:
     output:
-        "results/estimates/{cell}/batch{batch}.parquet",
+        estimates="results/estimates/{cell}/batch{batch}.parquet",
+        diagnostics="results/diagnostics/{cell}/batch{batch}.parquet",
     log:
         "results/logs/simulate_and_estimate/{cell}/batch{batch}.log",
     benchmark:

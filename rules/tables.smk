@@ -1,13 +1,11 @@
 rule collect:
     input:
-        estimates=[
-            f"results/estimates/{cell}/batch{batch}.parquet"
-            for cell in CELLS
-            for batch in batches(cell)
-        ],
+        estimates=batch_files("estimates"),
+        diagnostics=batch_files("diagnostics"),
         truth=[f"results/truth/{cell}.parquet" for cell in CELLS],
     output:
         estimates="results/estimates.parquet",
+        diagnostics="results/diagnostics.parquet",
         truth="results/truth.parquet",
     log:
         "results/logs/collect.log",

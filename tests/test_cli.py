@@ -25,7 +25,9 @@ def test_replicate_prints_the_pipelines_estimates_to_the_last_digit(study, tmp_p
     import pyarrow.parquet as pq
 
     (cell,) = resolve(load_study(study))
-    simulate_and_estimate(cell, range(5), tmp_path / "e.parquet", tmp_path / "log")
+    simulate_and_estimate(
+        cell, range(5), [tmp_path / "e.parquet", tmp_path / "d.parquet"], tmp_path / "log"
+    )
     rows = [r for r in pq.read_table(tmp_path / "e.parquet").to_pylist() if r["replicate"] == 3]
     arguments = ["--configfile", str(study), "--cell", "plain-load0.6", "--design", "bernoulli"]
     arguments += ["--replicate", "3", "--trace", str(tmp_path / "r.arrow")]

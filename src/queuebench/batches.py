@@ -2,27 +2,27 @@
 
 from pathlib import Path
 
-from queuebench.estimation import estimate_trace, write_estimates
+from queuebench.estimation import Rows, estimate_trace
 from queuebench.experiment import simulate_batch
 from queuebench.progress import Progress
 from queuebench.trace import carry_path
 
 
-def simulate_and_estimate(cell, replicates, out, log=None):
+def simulate_and_estimate(cell, replicates, outputs, log=None):
     """Simulate a batch and estimate from it, one replicate's trace alive at a time.
 
     Parameters
     ----------
     cell : queuebench.config.Cell
     replicates : range
-    out : str or pathlib.Path
-        Where the estimates go; the passing trace lies beside it.
+    outputs : pair of paths
+        Of the estimates and of the diagnostics; the passing trace lies beside the first.
     log : str or pathlib.Path, optional
         Where progress is written.
     """
-    trace = Path(out).with_name(f".{Path(out).stem}.trace.arrow")
+    trace = Path(outputs[0]).with_name(f".{Path(outputs[0]).stem}.trace.arrow")
     total = len(replicates) * len(cell.designs)
-    rows = []
+    rows = Rows()
     try:
         with Progress(log, f"{cell.name}: simulating and estimating", total) as progress:
             for design in cell.designs:
@@ -30,8 +30,8 @@ def simulate_and_estimate(cell, replicates, out, log=None):
                     progress.step(f"{design} {replicate}")
                     alone = range(replicate, replicate + 1)
                     simulate_batch(cell, design, alone, trace)
-                    rows += estimate_trace(cell, design, trace)
+                    rows.add(estimate_trace(cell, design, trace))
     finally:
         trace.unlink(missing_ok=True)
         carry_path(trace).unlink(missing_ok=True)
-    write_estimates(rows, out)
+    rows.write(*outputs)

@@ -60,7 +60,7 @@ def _replicate(chosen):
     simulate_batch(cell, chosen.design, number, chosen.trace)
     print(f"{cell.name}, {chosen.design}, replicate {chosen.replicate}: trace in {chosen.trace}")
     print(f"{'estimator':<20}{'horizon':>8}{'estimate':>25}{'standard error':>25}")
-    for row in estimate_trace(cell, chosen.design, chosen.trace):
+    for row in estimate_trace(cell, chosen.design, chosen.trace)[0]:
         horizon = "" if row["horizon"] is None else f"{row['horizon']:g}"
         print(
             f"{row['estimator']:<20}{horizon:>8}{row['estimate']!r:>25}{row['estimate_se']!r:>25}"

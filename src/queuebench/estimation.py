@@ -1,9 +1,10 @@
-"""From traces to rows of `results/estimates.parquet`."""
+"""From traces to rows of `results/estimates.parquet` and `results/diagnostics.parquet`."""
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from queuebench.arrow import table
+from queuebench.diagnostics import DIAGNOSTICS_SCHEMA, diagnose
 from queuebench.estimators import EstimationError
 from queuebench.estimators.record import Record
 from queuebench.estimators.setting import applying, setting_of
@@ -44,8 +45,10 @@ def estimate_trace(cell, design, path, progress=lambda replicate: None):
 
     Returns
     -------
-    list of dict
+    estimates : list of dict
         Rows of `ESTIMATES_SCHEMA`.
+    diagnostics : list of dict
+        Rows of `queuebench.diagnostics.DIAGNOSTICS_SCHEMA`.
 
     Raises
     ------
@@ -53,23 +56,58 @@ def estimate_trace(cell, design, path, progress=lambda replicate: None):
         Naming cell, design, replicate and estimator.
     """
     setting = setting_of(cell, design)
-    rows = []
+    estimates, diagnostics = [], []
     for replicate in Trace(path):
         progress(replicate.number)
-        record = Record(replicate, setting)
-        rows.extend(_estimate_record(cell, design, record))
-    return rows
+        estimates.extend(_estimate_record(cell, design, Record(replicate, setting)))
+        key = {"scenario": cell.scenario, "load": cell.load, "design": design}
+        diagnostics.append(key | {"replicate": replicate.number} | diagnose(replicate))
+    return estimates, diagnostics
 
 
-def estimate_traces(cell, paths, out, log=None):
-    """Estimate from the kept traces of a batch, one per design, and write the estimates to `out`."""
-    rows = []
+def estimate_traces(cell, paths, outputs, log=None):
+    """Estimate from the kept traces of a batch, one per design, and write what comes out.
+
+    Parameters
+    ----------
+    cell : queuebench.config.Cell
+    paths : dict of str to path
+        Trace of each design.
+    outputs : pair of paths
+        Of the estimates and of the diagnostics.
+    log : str or pathlib.Path, optional
+        Where progress is written.
+    """
+    rows = Rows()
     with Progress(log, f"{cell.name}: estimating", None) as progress:
         for design, path in paths.items():
-            rows += estimate_trace(
-                cell, design, path, lambda r, d=design: progress.step(f"{d} {r}")
+            rows.add(
+                estimate_trace(cell, design, path, lambda r, d=design: progress.step(f"{d} {r}"))
             )
-    write_estimates(rows, out)
+    rows.write(*outputs)
+
+
+class Rows:
+    """Rows of estimates and of diagnostics, collected until they are written."""
+
+    def __init__(self):
+        self._kinds = [(ESTIMATES_SCHEMA, []), (DIAGNOSTICS_SCHEMA, [])]
+
+    def add(self, found):
+        """Add what `estimate_trace` returned."""
+        for (_, rows), more in zip(self._kinds, found, strict=True):
+            rows.extend(more)
+
+    def write(self, *paths):
+        """Write both kinds to Parquet files, in the order of their replicates.
+
+        So rows stand in the same order whether a batch is simulated design by design or replicate
+        by replicate, and however replicates are cut into batches.
+        """
+        for (schema, rows), path in zip(self._kinds, paths, strict=True):
+            ordered = sorted(rows, key=lambda row: row["replicate"])
+            with whole_file(path) as partial:
+                pq.write_table(table(ordered, schema), partial)
 
 
 def _estimate_record(cell, design, record):
@@ -96,14 +134,3 @@ def _estimate_record(cell, design, record):
                 "arrivals": record.arrivals,
                 "note": estimate.note,
             }
-
-
-def write_estimates(rows, path):
-    """Write rows of estimates to a Parquet file, in the order of their replicates.
-
-    So rows stand in the same order whether a batch is simulated design by design or replicate by
-    replicate, and however replicates are cut into batches.
-    """
-    rows = sorted(rows, key=lambda row: row["replicate"])
-    with whole_file(path) as partial:
-        pq.write_table(table(rows, ESTIMATES_SCHEMA), partial)

@@ -58,5 +58,6 @@ def ensure_compiled():
 def _run_tiny_study():
     with tempfile.TemporaryDirectory() as folder:
         for cell in resolve(parse_study(_TINY)):
-            simulate_and_estimate(cell, range(1), Path(folder) / "estimates.parquet", os.devnull)
+            outputs = [Path(folder) / name for name in ("estimates", "diagnostics")]
+            simulate_and_estimate(cell, range(1), outputs, os.devnull)
             simulate_truth(cell)

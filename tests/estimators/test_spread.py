@@ -32,7 +32,9 @@ def test_the_table_of_standard_deviations(make_cell, tmp_path, load):
     import pandas as pd
 
     cell = make_cell(load=load, arrivals=100_000)
-    simulate_and_estimate(cell, range(REPLICATES), tmp_path / "e.parquet", tmp_path / "log")
+    simulate_and_estimate(
+        cell, range(REPLICATES), [tmp_path / "e.parquet", tmp_path / "d.parquet"], tmp_path / "log"
+    )
     rows = pd.read_parquet(tmp_path / "e.parquet")
     found = rows.groupby("estimator")["estimate"].agg(["mean", "std"])
     bound = 4 * np.sqrt(1 / (2 * REPLICATES)) + 0.04

@@ -2,5 +2,5 @@
 
 from queuebench.collect import collect
 
-collect(snakemake.input.estimates, snakemake.output.estimates)
-collect(snakemake.input.truth, snakemake.output.truth)
+for kind in ("estimates", "diagnostics", "truth"):
+    collect(snakemake.input[kind], snakemake.output[kind])

@@ -8,6 +8,6 @@ ensure_compiled()
 estimate_traces(
     Cell.from_dict(snakemake.params.job["cell"]),
     dict(zip(snakemake.params.designs, snakemake.input, strict=True)),
-    snakemake.output[0],
+    snakemake.output,
     snakemake.log[0],
 )

@@ -8,6 +8,6 @@ ensure_compiled()
 simulate_and_estimate(
     Cell.from_dict(snakemake.params.job["cell"]),
     range(*snakemake.params.replicates),
-    snakemake.output[0],
+    snakemake.output,
     snakemake.log[0],
 )
