@@ -6,6 +6,7 @@ from snakemake.exceptions import WorkflowError
 from queuebench.checks import check_cell
 from queuebench.config import StudyError, parse_study, resolve
 from queuebench.environment import prepare_jobs
+from queuebench.families import families, notes
 from queuebench.fingerprint import fingerprint
 from queuebench.jobs import (
     batch_params,
@@ -31,6 +32,18 @@ prepare_jobs(threads=1)
 
 STUDY, CELLS = load_cells()
 SCENARIOS = list(STUDY.scenarios)
+TRUNCATED = list(
+    dict.fromkeys(
+        cell.scenario
+        for cell in CELLS.values()
+        if len(cell.experiment.all_horizons) > 1
+    )
+)
+DELAYED = list(
+    dict.fromkeys(
+        cell.scenario for cell in CELLS.values() if "delayed" in families(cell)
+    )
+)
 KEPT = [name for name, cell in CELLS.items() if cell.experiment.keep_traces]
 PASSING = [name for name in CELLS if name not in KEPT]
 
@@ -65,21 +78,6 @@ def any_of(names):
     return "|".join(re.escape(name) for name in names) or "(?!)"
 
 
-STUDY_TARGETS = [
-    "results/estimates.parquet",
-    "results/truth.parquet",
-    "results/tables/mse.csv",
-    "results/tables/mse.md",
-    "results/tables/crossover.csv",
-    "results/figures/mse_heatmap.png",
-    *(
-        f"results/figures/{figure}-{scenario}.png"
-        for figure in ("violins", "bias_sd", "mse_by_length")
-        for scenario in SCENARIOS
-    ),
-]
-
-
 def shown_figure(name, scenario, title, caption):
     """Return the PNG of a scenario's figure, which the report shows."""
     path = f"results/figures/{name}-{scenario}.png"
@@ -90,7 +88,25 @@ def shown_figure(name, scenario, title, caption):
     )
 
 
-def figure_files(name, title):
-    """Return the PNG and the PDF of a figure for every scenario."""
-    shown = [shown_figure(name, scenario, title, name) for scenario in SCENARIOS]
-    return shown + [f"results/figures/{name}-{scenario}.pdf" for scenario in SCENARIOS]
+def figure_files(name, title, scenarios):
+    """Return the PNGs and then the PDFs of a figure for some scenarios."""
+    shown = [shown_figure(name, scenario, title, name) for scenario in scenarios]
+    return shown + [f"results/figures/{name}-{scenario}.pdf" for scenario in scenarios]
+
+
+STUDY_TARGETS = [
+    "results/estimates.parquet",
+    "results/truth.parquet",
+    "results/tables/mse.csv",
+    "results/tables/mse.md",
+    "results/tables/crossover.csv",
+    "results/tables/claims.csv",
+    "results/figures/mse_heatmap.png",
+    *(
+        f"results/figures/{figure}-{scenario}.png"
+        for figure in ("violins", "bias_sd", "mse_by_length")
+        for scenario in SCENARIOS
+    ),
+    *(f"results/figures/truncation-{scenario}.png" for scenario in TRUNCATED),
+    *(["results/figures/delay.png"] if DELAYED else []),
+]

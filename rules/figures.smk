@@ -3,7 +3,7 @@ rule violins:
         estimates="results/estimates.parquet",
         truth="results/truth.parquet",
     output:
-        figure_files("violins", "Estimates"),
+        figure_files("violins", "Estimates", SCENARIOS),
     log:
         "results/logs/figures/violins.log",
     conda:
@@ -23,7 +23,7 @@ rule bias_sd:
     input:
         "results/tables/mse.csv",
     output:
-        figure_files("bias_sd", "Bias and standard deviation"),
+        figure_files("bias_sd", "Bias and standard deviation", SCENARIOS),
     log:
         "results/logs/figures/bias_sd.log",
     conda:
@@ -43,7 +43,7 @@ rule mse_by_length:
     input:
         "results/tables/mse.csv",
     output:
-        figure_files("mse_by_length", "Error by length of the experiment"),
+        figure_files("mse_by_length", "Error by length of the experiment", SCENARIOS),
     log:
         "results/logs/figures/mse_by_length.log",
     conda:
@@ -83,3 +83,50 @@ rule mse_heatmap:
         code=fingerprint("queuebench.figures.mse_heatmap"),
     script:
         "../workflow/scripts/mse_heatmap.py"
+
+
+rule truncation:
+    input:
+        "results/tables/mse.csv",
+    output:
+        figure_files("truncation", "Truncation horizon", TRUNCATED),
+    log:
+        "results/logs/figures/truncation.log",
+    conda:
+        "../envs/environment.yaml"
+    threads: 1
+    resources:
+        mem_mb=1500,
+        runtime=20,
+    params:
+        scenarios=TRUNCATED,
+        code=fingerprint("queuebench.figures.truncation"),
+    script:
+        "../workflow/scripts/truncation.py"
+
+
+rule delay:
+    input:
+        "results/tables/mse.csv",
+    output:
+        report(
+            "results/figures/delay.png",
+            category="Figures",
+            subcategory="Delayed information",
+            labels={"scenario": "all delayed"},
+            caption="../workflow/report/delay.rst",
+        ),
+        "results/figures/delay.pdf",
+    log:
+        "results/logs/figures/delay.log",
+    conda:
+        "../envs/environment.yaml"
+    threads: 1
+    resources:
+        mem_mb=1500,
+        runtime=20,
+    params:
+        scenarios=DELAYED,
+        code=fingerprint("queuebench.figures.delay"),
+    script:
+        "../workflow/scripts/delay.py"

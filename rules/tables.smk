@@ -42,6 +42,7 @@ rule mse_table:
         mem_mb=1000,
         runtime=10,
     params:
+        notes={cell.scenario: notes(cell) for cell in CELLS.values() if notes(cell)},
         code=fingerprint("queuebench.tables.mse", "queuebench.tables.output"),
     script:
         "../workflow/scripts/mse_table.py"
@@ -71,3 +72,31 @@ rule crossover_table:
         code=fingerprint("queuebench.tables.crossover", "queuebench.tables.output"),
     script:
         "../workflow/scripts/crossover_table.py"
+
+
+rule claims_table:
+    input:
+        mse="results/tables/mse.csv",
+        truth="results/truth.parquet",
+        diagnostics="results/diagnostics.parquet",
+    output:
+        csv=report(
+            "results/tables/claims.csv",
+            category="Tables",
+            labels={"table": "Claims"},
+            caption="../workflow/report/claims.rst",
+        ),
+        md="results/tables/claims.md",
+    log:
+        "results/logs/claims_table.log",
+    conda:
+        "../envs/environment.yaml"
+    threads: 1
+    resources:
+        mem_mb=1000,
+        runtime=10,
+    params:
+        families={cell.scenario: families(cell) for cell in CELLS.values()},
+        code=fingerprint("queuebench.claims.ab_tests", "queuebench.tables.claims"),
+    script:
+        "../workflow/scripts/claims_table.py"

@@ -12,7 +12,7 @@ def fabricated(estimators, replicates=400, gte=-1.0, gte_se=0.0, arrivals=1000, 
     rows = [
         {
             "scenario": "s", "load": 0.5, "design": design, "estimator": name, "horizon": horizon,
-            "replicate": r, "estimate": gte + bias + sd * rng.normal(), "arrivals": arrivals,
+            "replicate": r, "estimate": gte + bias + sd * rng.normal(), "arrivals": arrivals, "note": "",
         }
         for (design, name, horizon), (bias, sd) in estimators.items()
         for r in range(replicates)

@@ -3,7 +3,8 @@
 import matplotlib.pyplot as plt
 import numpy as np
 
-from queuebench.figures.style import at_main_horizon, looks, row_labels, set_style, shared_legend
+from queuebench.figures.style import looks, row_labels, set_style, shared_legend
+from queuebench.tables.horizons import at_main_horizon
 
 
 def draw_bias_sd(mse, scenario):

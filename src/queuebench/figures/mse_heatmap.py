@@ -2,10 +2,10 @@
 
 import matplotlib.pyplot as plt
 import numpy as np
-import pandas as pd
 import seaborn as sns
 
-from queuebench.figures.style import at_main_horizon, ordered, row_labels, set_style
+from queuebench.figures.style import ordered, row_labels, set_style
+from queuebench.tables.horizons import at_main_horizon
 
 
 def draw_mse_heatmap(mse):
@@ -21,7 +21,8 @@ def draw_mse_heatmap(mse):
     matplotlib.figure.Figure
     """
     set_style()
-    mse = at_main_horizon_of_each(mse)
+    mse = at_main_horizon(mse).copy()
+    mse["row"] = row_labels(mse)
     mse["cell"] = [f"{s}\n{load:g}" for s, load in zip(mse["scenario"], mse["load"], strict=True)]
     cells = list(dict.fromkeys(mse["cell"]))
     order = ordered(mse["row"])
@@ -40,14 +41,6 @@ def draw_mse_heatmap(mse):
     axis.set_title("RMSE over |effect|; * lowest of the cell", loc="left")
     axis.set_xticklabels(_stacked(cells), rotation=0, fontsize=6.5)
     return figure
-
-
-def at_main_horizon_of_each(mse):
-    """Keep each scenario's main horizon and label the rows."""
-    kept = [at_main_horizon(rows) for _, rows in mse.groupby("scenario", sort=False)]
-    kept = pd.concat(kept)
-    kept["row"] = row_labels(kept)
-    return kept
 
 
 def _stacked(cells):

@@ -55,15 +55,6 @@ def row_labels(table):
     ]
 
 
-def at_main_horizon(table):
-    """Keep the rows without a horizon and, of those with one, the horizon closest to 30."""
-    horizons = table["horizon"].dropna().unique()
-    if len(horizons) == 0:
-        return table
-    main = min(horizons, key=lambda horizon: abs(horizon - 30.0))
-    return table[table["horizon"].isna() | (table["horizon"] == main)]
-
-
 def shared_legend(figure, axis):
     """Put one legend for all panels beside the figure, in the order all figures use."""
     handles, labels = axis.get_legend_handles_labels()

@@ -3,7 +3,8 @@
 import matplotlib.pyplot as plt
 import seaborn as sns
 
-from queuebench.figures.style import TRUTH, at_main_horizon, looks, ordered, row_labels, set_style
+from queuebench.figures.style import TRUTH, looks, ordered, row_labels, set_style
+from queuebench.tables.horizons import at_main_horizon
 
 
 def draw_violins(estimates, truth, scenario):

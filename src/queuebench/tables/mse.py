@@ -12,7 +12,7 @@ NOTES = [
 ROW = [*CELL, "design", "estimator", "horizon"]
 
 
-def mse_table(estimates, truth):
+def mse_table(estimates, truth, notes=None):
     """Return one row per cell, design, estimator and horizon.
 
     Parameters
@@ -21,6 +21,8 @@ def mse_table(estimates, truth):
         Rows of `results/estimates.parquet`.
     truth : pandas.DataFrame
         Rows of `results/truth.parquet`.
+    notes : dict of str to str, optional
+        What a reader must know about a scenario.
 
     Returns
     -------
@@ -41,6 +43,11 @@ def mse_table(estimates, truth):
         )
     table = pd.DataFrame(rows)
     table["rank"] = table.groupby(CELL, sort=False)["mse"].rank(method="min").astype("Int64")
+    said = estimates.groupby(ROW, sort=False, dropna=False)["note"].max()
+    table["note"] = [
+        "; ".join(filter(None, [(notes or {}).get(scenario, ""), standard_error]))
+        for scenario, standard_error in zip(table["scenario"], said, strict=True)
+    ]
     return table
 
 

@@ -1,0 +1,11 @@
+"""Draw the truncation ablation of every scenario with several horizons."""
+
+import pandas as pd
+
+from queuebench.figures.style import save_each
+from queuebench.figures.truncation import draw_truncation
+
+mse = pd.read_csv(snakemake.input[0])
+save_each(
+    snakemake.params.scenarios, lambda scenario: draw_truncation(mse, scenario), snakemake.output
+)
