@@ -27,7 +27,8 @@ class TruthEstimate(NamedTuple):
 
     ``gte`` compares mean response times over jobs. ``gte_queue`` compares time-average numbers in
     system over Lambda, which by Little's law is the same; ``gte_queue_seen`` averages the number in
-    system over arrivals instead of time, which under a varying rate is not.
+    system over arrivals instead of time, which under a varying rate is not. ``little_se`` is the
+    standard error of the difference of the first two, which come from the same runs.
     """
 
     response_control: float
@@ -37,6 +38,7 @@ class TruthEstimate(NamedTuple):
     gte_queue: float
     gte_queue_se: float
     gte_queue_seen: float
+    little_se: float
     arrivals: int
     capped: bool
 
@@ -158,6 +160,8 @@ class _Units:
         edges = np.arange(0, max(1, len(sums) // size)) * size
         batches = np.add.reduceat(sums, edges, axis=0)
         jobs = batches[:, 0].sum()
+        effect = batches[:, 4] - batches[:, 1]
+        queue_effect = (batches[:, 5] - batches[:, 2]) / self._rate
         response, queue, seen = (
             _ratio(batches[:, 0], batches[:, 4 + k] - batches[:, 1 + k]) for k in range(3)
         )
@@ -169,6 +173,7 @@ class _Units:
             gte_queue=queue[0] / self._rate,
             gte_queue_se=queue[1] / self._rate,
             gte_queue_seen=seen[0] / self._rate,
+            little_se=_ratio(batches[:, 0], effect - queue_effect)[1],
             arrivals=int(jobs),
             capped=capped,
         )

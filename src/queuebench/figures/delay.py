@@ -48,7 +48,7 @@ def draw_delay(mse, scenarios):
                 f"naive: better, {abs(naive['mean']) / naive['sd']:.0f} standard errors; truth: worse"
                 if gte > 0 else
                 f"naive: worse, {abs(naive['mean']) / naive['sd']:.0f} standard errors; truth: better",
-                (0.99, k - 0.42), xycoords=("axes fraction", "data"), ha="right", va="top", fontsize=8,
+                (0.01, k - 0.4), xycoords=("axes fraction", "data"), ha="left", va="top", fontsize=8,
             )  # fmt: skip
     axis.axvline(0.0, color="0.4", linewidth=0.9, linestyle=":")
     axis.set_yticks(
@@ -60,5 +60,5 @@ def draw_delay(mse, scenarios):
     axis.set_title(
         f"What one experiment of {arrivals} arrivals says (95 % of experiments)", loc="left"
     )
-    axis.legend(loc="lower left", frameon=True, fontsize=8)
+    figure.legend(loc="outside lower center", ncols=3, frameon=False, fontsize=8)
     return figure

@@ -4,9 +4,9 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from queuebench.figures.style import looks, row_labels, set_style, shared_legend
+from queuebench.tables.horizons import at_main_horizon
 
 _LENGTHS = np.logspace(4, 8, 81)
-from queuebench.tables.horizons import at_main_horizon
 
 
 def draw_mse_by_length(mse, scenario):

@@ -23,25 +23,26 @@ def draw_mse_heatmap(mse):
     set_style()
     mse = at_main_horizon(mse).copy()
     mse["row"] = row_labels(mse)
-    mse["cell"] = [f"{s}\n{load:g}" for s, load in zip(mse["scenario"], mse["load"], strict=True)]
+    mse["cell"] = [
+        f"{scenario.replace('_', ' ')}, {load:g}"
+        for scenario, load in zip(mse["scenario"], mse["load"], strict=True)
+    ]
     cells = list(dict.fromkeys(mse["cell"]))
     order = ordered(mse["row"])
-    grid = mse.pivot(index="row", columns="cell", values="relative_rmse").loc[order, cells]
-    best = grid.eq(grid.min())
+    grid = mse.pivot(index="cell", columns="row", values="relative_rmse").loc[cells, order]
+    best = grid.eq(grid.min(axis=1), axis=0)
     labels = grid.map(lambda value: "" if np.isnan(value) else f"{value:.2g}")
     labels = labels.where(~best, labels + "*")
     figure, axis = plt.subplots(
-        figsize=(2.4 + 0.72 * len(cells), 1.9 + 0.3 * len(order)), layout="constrained"
+        figsize=(3.4 + 0.5 * len(order), 2.4 + 0.22 * len(cells)), layout="constrained"
     )
     sns.heatmap(
         np.log10(grid), annot=labels, fmt="", cmap="cividis_r", linewidths=0.5, ax=axis,
         annot_kws={"fontsize": 7}, cbar_kws={"label": "log10 of RMSE / |effect|"},
     )  # fmt: skip
-    axis.set(xlabel="scenario and load", ylabel="")
-    axis.set_title("RMSE over |effect|; * lowest of the cell", loc="left")
-    axis.set_xticklabels(_stacked(cells), rotation=0, fontsize=6.5)
+    axis.set(xlabel="", ylabel="")
+    axis.set_title("RMSE over |effect| by scenario and load; * lowest of the cell", loc="left")
+    axis.tick_params(axis="x", rotation=50)
+    plt.setp(axis.get_xticklabels(), ha="right", rotation_mode="anchor", fontsize=8)
+    axis.grid(visible=False)
     return figure
-
-
-def _stacked(cells):
-    return [cell.replace("_", "\n") for cell in cells]
