@@ -1,8 +1,8 @@
 """The event list that every policy shares: a sample path of arrivals and service ticks.
 
-The list is Poisson of rate ``N*(lam_H + lam_L + mu)``. A tick carries a mark uniform on ``1..N`` and
-ends a job if the mark is at most the number busy; otherwise it is wasted. The number busy is then
-the birth-death process of the loss network, and the future of a path is the rest of the list.
+The list is Poisson of rate ``N*(lam_H + lam_L + mu)``. A tick carries a mark uniform on ``1..N``
+and ends a job if the mark is at most the number busy; otherwise it is wasted. The number busy is
+then the birth-death process of the loss network, and the future of a path is the rest of the list.
 """
 
 import math

@@ -12,10 +12,11 @@ list, with ``E_0`` infinite and old values on the right:
 An arrival that pays ``r`` is worth accepting with ``j`` idle iff ``E_j <= r``. All values are in
 ``[0, r_H]`` and most are copies, so rounding does not build up as it would in ``V``.
 
-Let ``depth`` be a number with ``E_j <= r_L`` for every ``j > depth``. By induction it may grow by one
-with an ``H`` arrival, falls by one with a tick of ``c >= depth``, and needs no change otherwise; it is
-also how many servers idle are too few if all ``L`` jobs are refused, so it stays small: ``mu >
-lam_H``. Below it an ``L`` arrival is a push too. A step thus costs ``O(1 + depth)``, not ``O(N)``.
+Let ``depth`` be a number with ``E_j <= r_L`` for every ``j > depth``. By induction it may grow by
+one with an ``H`` arrival, falls by one with a tick of ``c >= depth``, and needs no change
+otherwise; it is also how many servers idle are too few if all ``L`` jobs are refused, so it stays
+small: ``mu > lam_H``. Below it an ``L`` arrival is a push too. A step thus costs ``O(1 + depth)``,
+not ``O(N)``.
 
 Only ``width`` levels are kept. A level is *exact* if it cannot depend on those cut off; `front`
 counts the exact ones from the top. A pop loses one, a push gains one (an ``L`` arrival once

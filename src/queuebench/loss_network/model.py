@@ -22,8 +22,8 @@ class LossNetwork:
     Raises
     ------
     ValueError
-        If ``servers < 1``, a rate or reward is not positive, the rewards do not favour ``H``, or the
-        network is not overloaded with room for every ``H`` job: ``high_rate < service_rate <
+        If ``servers < 1``, a rate or reward is not positive, the rewards do not favour ``H``, or
+        the network is not overloaded with room for every ``H`` job: ``high_rate < service_rate <
         high_rate + low_rate``. The message states the inequality that fails.
     """
 

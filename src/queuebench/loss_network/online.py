@@ -1,8 +1,9 @@
 """Trunk reservation exactly: stationary regret, the best threshold, relative values.
 
-Both classes have the same service rate, so the optimal policy without lookahead accepts an ``L`` job
-iff more than ``k`` servers are idle. The number idle is then a birth-death process; its law is built
-here from ratios that never leave the range of doubles, for every ``k`` at once in time ``O(N)``.
+Both classes have the same service rate, so the optimal policy without lookahead accepts an ``L``
+job iff more than ``k`` servers are idle. The number idle is then a birth-death process; its law is
+built here from ratios that never leave the range of doubles, for every ``k`` at once in time
+``O(N)``.
 """
 
 import math

@@ -1,7 +1,8 @@
 """Admission policies and the registry that names them.
 
-A policy is a function ``run(network, events, window)`` that returns a `Path`, registered under a name
-in a module of this package. Every module here is found by itself: a new policy is one new file.
+A policy is a function ``run(network, events, window)`` that returns a `Path`, registered under a
+name in a module of this package. Every module here is found by itself: a new policy is one new
+file.
 """
 
 import importlib

@@ -1,12 +1,13 @@
 """The offline optimum: the best a policy can do that knows the whole list.
 
-The dynamic programme of `marginal` runs backward, keeping a checkpoint per block; then each block is
-run again, now writing down for every arrival which numbers idle accept, and the path walks through
-it. Memory beside the list and the path is that of one block and a thousandth of a byte to a byte per
-event of checkpoints. The number of levels kept is doubled until every decision met was exact.
+The dynamic programme of `marginal` runs backward, keeping a checkpoint per block; then each block
+is run again, now writing down for every arrival which numbers idle accept, and the path walks
+through it. Memory beside the list and the path is that of one block and a thousandth of a byte to a
+byte per event of checkpoints. The number of levels kept is doubled until every decision met was
+exact.
 
-Many decisions are ties. The rule accepts ``H`` and refuses ``L`` on ties; `offline_opposite` does the
-reverse. The reward is the same, its split into rejected ``H`` jobs and wasted ticks is not.
+Many decisions are ties. The rule accepts ``H`` and refuses ``L`` on ties; `offline_opposite` does
+the reverse. The reward is the same, its split into rejected ``H`` jobs and wasted ticks is not.
 """
 
 import numpy as np

@@ -1,14 +1,14 @@
 """Promise of future idleness (PFI): accept iff idleness is sure to recover; infinite lookahead.
 
-The *hypothetical* of a decision starts from the number idle before the ``L`` job is accepted, refuses
-this and every later ``L`` job and accepts every ``H`` job. The promise holds if it reaches
+The *hypothetical* of a decision starts from the number idle before the ``L`` job is accepted,
+refuses this and every later ``L`` job and accepts every ``H`` job. The promise holds if it reaches
 ``floor(sqrt(N))`` idle before 0.
 
 Two hypotheticals on the same events keep their order, so at each event there is a smallest number
 idle from which the promise holds, one more than the *shortfall* ``d``. Backward over the list it
 obeys a recursion: an ``H`` arrival raises it by one (to at most ``floor(sqrt(N)) - 1``), and a tick
-lowers it by one iff it ends a job with ``d`` servers idle, that is iff ``d <= N - mark``. At the end
-of the list nothing has failed: ``d = 0``.
+lowers it by one iff it ends a job with ``d`` servers idle, that is iff ``d <= N - mark``. At the
+end of the list nothing has failed: ``d = 0``.
 """
 
 import numpy as np

@@ -1,13 +1,15 @@
 """Short-sighted sensor (SSS): accept iff the hypothetical does not fail within the next ``W``.
 
-The hypothetical is PFI's (see `promise`). For each number idle ``j`` let ``F_j`` be the time at which
-it fails when it starts from ``j``; ``F_1 <= F_2 <= ...``. Backward over the list an ``H`` arrival
-pushes its own time on this stack; a tick that ends a job iff at most ``c = N - mark`` are idle takes
-the top off and, if ``c`` is less than the depth, doubles the entry ``c + 1``, so deeper ones stay
-where they are. An ``L`` job at ``t`` with ``i`` idle is accepted iff ``F_i > t + W``. Entries beyond
-``t + W`` can be dropped, as ``t`` only falls; then the depth is the largest number idle that fails.
+The hypothetical is PFI's (see `promise`). For each number idle ``j`` let ``F_j`` be the time at
+which it fails when it starts from ``j``; ``F_1 <= F_2 <= ...``. Backward over the list an ``H``
+arrival pushes its own time on this stack; a tick that ends a job iff at most ``c = N - mark`` are
+idle takes the top off and, if ``c`` is less than the depth, doubles the entry ``c + 1``, so deeper
+ones stay where they are. An ``L`` job at ``t`` with ``i`` idle is accepted iff ``F_i > t + W``.
+Entries beyond ``t + W`` can be dropped, as ``t`` only falls; then the depth is the largest number
+idle that fails.
 
-The stopped form accepts what reaches ``floor(sqrt(N))`` idle first: no entry is deeper than one less.
+The stopped form accepts what reaches ``floor(sqrt(N))`` idle first: no entry is deeper than one
+less.
 """
 
 import numpy as np
