@@ -73,6 +73,17 @@ def test_policies_agree_with_forward_scans_on_a_model_list(servers):
     assert same(run_policy("pfi", net, events, None), scan(events, servers, "pfi"))
 
 
+@pytest.mark.slow
+def test_policies_agree_with_forward_scans_with_many_servers():
+    net = network(4096)
+    events = draw_events(net, 60_000, 3, 0)
+    for multiplier in (1, 4, 8, 32):
+        window = net.window(multiplier)
+        path = run_policy("sss", net, events, window)
+        assert same(path, scan(events, 4096, "sss", window))
+    assert same(run_policy("pfi", net, events, None), scan(events, 4096, "pfi"))
+
+
 @given(lists)
 @settings(max_examples=200, deadline=None)
 def test_stopped_sensor_with_an_infinite_window_is_pfi(drawn):
