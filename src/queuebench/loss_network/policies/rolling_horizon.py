@@ -9,7 +9,7 @@ iff that is worth more. One step of policy improvement on the online optimum: ne
 import numpy as np
 
 from queuebench.jit import njit
-from queuebench.loss_network.events import LOW, TICK
+from queuebench.loss_network.events import HIGH, LOW, TICK
 from queuebench.loss_network.marginal import ring, step_back
 from queuebench.loss_network.online import online_marginals
 from queuebench.loss_network.path import empty_path
@@ -84,14 +84,24 @@ def _walk_rolling(
 @njit
 def _marginal(kind, mark, start, stop, servers, idle, r_high, r_low, marginals, depth, values):
     """Return the value of the idle-th idle server just before the events ``start..stop - 1``."""
-    # A level moves up by at most one per tick, so deeper ones cannot matter.
-    width = min(servers, idle + stop - start)
+    # The value depends on no level beyond the number idle if all L jobs are refused; once that is
+    # zero, on nothing that comes after.
+    level = idle
+    width = idle
+    last = start
+    while last < stop and level > 0:
+        if kind[last] == HIGH:
+            level -= 1
+        elif kind[last] == TICK and mark[last] <= servers - level:
+            level += 1
+            width = max(width, level)
+        last += 1
     mask = values.size - 1
     for j in range(1, width + 1):
         values[-j & mask] = marginals[j - 1]
     top = 0
     depth = min(depth, width)
-    for e in range(stop - 1, start - 1, -1):
+    for e in range(last - 1, start - 1, -1):
         cap = servers - mark[e]
         top, depth = step_back(values, top, depth, width, kind[e], cap, r_high, r_low)
         depth = min(depth, width)
