@@ -16,6 +16,7 @@ from queuebench.loss_network.model import LossNetwork
 from queuebench.loss_network.online import online_optimum
 from queuebench.loss_network.path import count_path
 from queuebench.loss_network.policies import policies
+from queuebench.loss_network.relaxation import lookahead_gain_bound
 from queuebench.loss_network.single_use import single_use
 from queuebench.loss_network.study import run_path
 
@@ -55,6 +56,13 @@ def time_policies(servers, count, repeats):
 
             label = name if multiplier is None else f"{name} c={multiplier}"
             report(servers, label, count, median_time(run, repeats))
+    for multiplier in GRID[:3]:
+        window = network.window(multiplier)
+
+        def bound(window=window):
+            lookahead_gain_bound(network, events, window, start, stop)
+
+        report(servers, f"upper bound c={multiplier}", count, median_time(bound, 1))
 
 
 def main():

@@ -144,13 +144,17 @@ def test_rows_cover_every_policy_and_window(paths):
 def test_rows_do_not_depend_on_what_else_is_run(paths):
     alone = run_path(network(16), 1, 3, 20_000, GRID, names=["sss"])
     assert alone.regret == [row for row in paths[1].regret if row["policy"] == "sss"]
+    assert alone.bounds == paths[1].bounds
     assert alone.errors == [row for row in paths[1].errors if row["policy"] == "sss"]
 
 
 def test_reach_limits_servers_and_windows():
     reach = {"offline": (8, None), "sss": (None, 4)}
-    rows = run_path(network(16), 0, 3, 20_000, GRID, ["offline", "sss"], reach).regret
-    assert [(row["policy"], row["window_multiplier"]) for row in rows] == [("sss", 1), ("sss", 4)]
+    rows = run_path(network(16), 0, 3, 20_000, GRID, ["offline", "sss"], reach, (16, 1))
+    keys = [(row["policy"], row["window_multiplier"]) for row in rows.regret]
+    assert keys == [("sss", 1), ("sss", 4)]
+    assert [row["window_multiplier"] for row in rows.bounds] == [1]
+    assert run_path(network(16), 0, 3, 20_000, GRID, ["sss"], None, (15, None)).bounds == []
 
 
 def test_a_short_path_is_refused():
@@ -230,6 +234,23 @@ def test_brackets_use_windows_up_to_their_own_and_the_online_optimum():
     assert at[4]["c_vol_bound"] == pytest.approx(0.55)
 
 
+def test_brackets_use_bounds_at_windows_from_their_own_on():
+    exact = online_optimum(network(16)).regret
+    rows = make_rows({("sss", 1): [2.0, 2.1], ("offline", None): [1.0, 1.1]})
+    bounds = [
+        {"servers": 16, "window_multiplier": c, "replicate": r, "duration": 1.0}
+        | {"gain_bound": exact - regret}
+        for c, regret in ((1, 1.6), (2, 1.7), (4, 0.3))
+        for r in range(2)
+    ]
+    at = {row["window_multiplier"]: row for row in decompose(network(16), rows, [1, 2, 4], bounds)}
+    assert [at[c]["fluid"] - at[c]["lookahead_upper"] for c in (1, 2, 4)] == pytest.approx(
+        [1.7, 1.7, 1.05]
+    )
+    assert [at[c]["c_long_low"] for c in (1, 2, 4)] == pytest.approx([0.65, 0.65, 0])
+    assert at[1]["c_short_high"] == pytest.approx(exact - 1.7)
+
+
 def test_brackets_need_two_replicates():
     with pytest.raises(ValueError, match="replicates >= 2"):
         decompose(network(16), make_rows({("sss", 1): [1.0]}), [1])
@@ -237,7 +258,9 @@ def test_brackets_need_two_replicates():
 
 def test_brackets_of_simulated_rows_are_in_order(paths):
     rows = [row for path in paths for row in path.regret]
-    for row in decompose(network(16), rows, GRID):
+    bounds = [row for path in paths for row in path.bounds]
+    assert len(bounds) == 3 * len(GRID)
+    for row in decompose(network(16), rows, GRID, bounds):
         assert row["online"] < row["lookahead_lower"] <= row["lookahead_upper"] < row["fluid"]
         parts = row["c_vol"] + row["c_long_high"] + row["c_short_low"]
         assert parts == pytest.approx(row["fluid"] - row["online"])

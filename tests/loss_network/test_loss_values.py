@@ -31,7 +31,10 @@ NAMES = ["online", "xie3", "pfi", "sss", "offline"]
 
 
 def simulate(servers, count, replicates):
-    paths = [run_path(network(servers), r, 2024, count, GRID, NAMES) for r in range(replicates)]
+    paths = [
+        run_path(network(servers), r, 2024, count, GRID, NAMES, bound_reach=(0, None))
+        for r in range(replicates)
+    ]
     return [[row for rows in lists for row in rows] for lists in zip(*paths, strict=True)]
 
 
@@ -40,7 +43,7 @@ def by_key(rows):
 
 
 def check_values(servers, count, replicates):
-    regret, errors, epochs = simulate(servers, count, replicates)
+    regret, errors, epochs, _ = simulate(servers, count, replicates)
     table = by_key(summarise_regret(regret))
     for key, text in zip(COLUMNS, VALUES[servers].split(), strict=False):
         if text == "-":

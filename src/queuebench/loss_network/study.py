@@ -12,10 +12,11 @@ from queuebench.loss_network.path import count_path
 from queuebench.loss_network.policies import policies, policy
 from queuebench.loss_network.policies.promise import promise_bounds
 from queuebench.loss_network.regret import batch_means, mean_idle, path_regret
+from queuebench.loss_network.relaxation import lookahead_gain_bound
 
 
 class PathRows(NamedTuple):
-    """What one path yields: three lists of plain dicts with the same keys.
+    """What one path yields: four lists of plain dicts with the same keys.
 
     Attributes
     ----------
@@ -29,14 +30,28 @@ class PathRows(NamedTuple):
         only.
     epochs : list of dict
         The keys; the fields of `EpochSums`.
+    bounds : list of dict
+        The keys but `policy`; `window`, `duration` and `gain_bound`, per unit time: in the mean at
+        least what the window adds to the online optimum's reward rate.
     """
 
     regret: list
     errors: list
     epochs: list
+    bounds: list
 
 
-def run_path(network, replicate, seed, count, multipliers, names=None, reach=None, batches=20):
+def run_path(
+    network,
+    replicate,
+    seed,
+    count,
+    multipliers,
+    names=None,
+    reach=None,
+    bound_reach=(1024, 8),
+    batches=20,
+):
     """Run every policy and window on one event list.
 
     Parameters
@@ -53,6 +68,9 @@ def run_path(network, replicate, seed, count, multipliers, names=None, reach=Non
         Policies to run; all by default.
     reach : mapping of str to (int or None, float or None), optional
         Per policy the most servers and the largest multiplier it is run at; None is no limit.
+    bound_reach : (int or None, float or None), optional
+        The same for the upper bound on a window's worth, whose cost grows with the number of
+        servers times the window's events. ``(0, None)`` leaves it out.
     batches : int, optional
         Batches within the path, for `regret_batch_se`.
 
@@ -70,7 +88,7 @@ def run_path(network, replicate, seed, count, multipliers, names=None, reach=Non
     first, last = measured_span(network, events, multipliers)
     start, stop = (int(e) for e in np.searchsorted(events.time, (first, last), side="right"))
     promise = promise_bounds(network, events)
-    rows = PathRows([], [], [])
+    rows = PathRows([], [], [], [])
     for entry in entries:
         for multiplier in _grid(network, entry, multipliers, reach or {}):
             window = None if multiplier is None else network.window(multiplier)
@@ -101,6 +119,19 @@ def run_path(network, replicate, seed, count, multipliers, names=None, reach=Non
                 rows.errors.append(key | judged._asdict())
             epochs = find_epochs(network, events, path, start, stop)
             rows.epochs.append(key | sum_epochs(network, epochs)._asdict())
+    for multiplier in _within(network, multipliers, bound_reach):
+        window = network.window(multiplier)
+        gain = lookahead_gain_bound(network, events, window, start, stop)
+        rows.bounds.append(
+            {
+                "servers": network.servers,
+                "window_multiplier": multiplier,
+                "replicate": replicate,
+                "window": window,
+                "duration": last - first,
+                "gain_bound": gain / (last - first),
+            }
+        )
     return rows
 
 
@@ -137,10 +168,16 @@ def trace_path(network, events, chosen, start, stop):
 
 def _grid(network, entry, multipliers, reach):
     """Return the multipliers a policy is run at: [None] without a window, [] out of reach."""
-    most_servers, most_multiplier = reach.get(entry.name, (None, None))
+    windowed = entry.lookahead == "window"
+    return _within(
+        network, multipliers if windowed else [None], reach.get(entry.name, (None, None))
+    )
+
+
+def _within(network, multipliers, limits):
+    """Return the multipliers up to a limit, none if there are too many servers."""
+    most_servers, most_multiplier = limits
     if most_servers is not None and network.servers > most_servers:
         return []
-    if entry.lookahead != "window":
-        return [None]
-    limit = math.inf if most_multiplier is None else most_multiplier
-    return [c for c in multipliers if c <= limit]
+    most = math.inf if most_multiplier is None else most_multiplier
+    return [c for c in multipliers if c is None or c <= most]
