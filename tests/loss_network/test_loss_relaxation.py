@@ -95,8 +95,8 @@ def test_without_a_window_nothing_is_gained():
 @pytest.mark.parametrize("servers", [16, 64])
 def test_with_a_long_window_the_bound_is_the_worth_of_foresight(servers):
     # The bound counts from the online optimum's exact regret, the offline one from the list, so
-    # they differ by the noise of the online optimum on this list: 5 standard errors from 40 batches,
-    # a false alarm of 1e-5.
+    # they differ by the noise of the online optimum on this list: 5 standard errors from 40
+    # batches, a false alarm of 1e-5.
     net = network(servers)
     events = draw_events(net, 200_000, 4, 0)
     start, stop = 5000, 195_000

@@ -119,7 +119,7 @@ GRID = (1, 4, 8)
 
 @pytest.fixture(scope="module")
 def paths():
-    return [run_path(network(16), r, 3, 20_000, GRID) for r in range(3)]
+    return [run_path(network(16), r, 3, 20_000, GRID, bound_reach=(16, 8)) for r in range(3)]
 
 
 def test_rows_cover_every_policy_and_window(paths):
@@ -142,7 +142,7 @@ def test_rows_cover_every_policy_and_window(paths):
 
 
 def test_rows_do_not_depend_on_what_else_is_run(paths):
-    alone = run_path(network(16), 1, 3, 20_000, GRID, names=["sss"])
+    alone = run_path(network(16), 1, 3, 20_000, GRID, names=["sss"], bound_reach=(16, 8))
     assert alone.regret == [row for row in paths[1].regret if row["policy"] == "sss"]
     assert alone.bounds == paths[1].bounds
     assert alone.errors == [row for row in paths[1].errors if row["policy"] == "sss"]

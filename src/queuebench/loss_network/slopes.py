@@ -34,8 +34,9 @@ def log_slope(servers, values, errors=None):
     y = np.asarray(values, float)
     needed = 3 if errors is None else 2
     if len(np.unique(x)) < needed:
-        raise ValueError(f"a slope needs {needed} different numbers of servers, got
-        {list(servers)}")
+        raise ValueError(
+            f"a slope needs {needed} different numbers of servers, got {list(servers)}"
+        )
     spread = np.ones_like(y) if errors is None else np.asarray(errors, float)
     if not np.all(spread > 0):
         raise ValueError(f"standard errors > 0 must hold, got {list(errors)}")

@@ -2,8 +2,8 @@
 
 The dynamic programme of `marginal` runs backward, keeping a checkpoint per block; then each block
 is run again, now writing down for every arrival which numbers idle accept, and the path walks
-through it. Memory beside the list and the path is that of one block and a thousandth of a byte to a
-byte per event of checkpoints. The number of levels kept is doubled until every decision met was
+through it. Memory beside the list and the path is that of one block and of one checkpoint per block, some
+hundredths of a byte per event. The number of levels kept is doubled until every decision met was
 exact.
 
 Many decisions are ties. The rule accepts ``H`` and refuses ``L`` on ties; `offline_opposite` does
