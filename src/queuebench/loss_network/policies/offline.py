@@ -2,9 +2,9 @@
 
 The dynamic programme of `marginal` runs backward, keeping a checkpoint per block; then each block
 is run again, now writing down for every arrival which numbers idle accept, and the path walks
-through it. Memory beside the list and the path is that of one block and of one checkpoint per block, some
-hundredths of a byte per event. The number of levels kept is doubled until every decision met was
-exact.
+through it. Memory beside the list and the path is that of one block and of one checkpoint per block,
+some hundredths of a byte per event. The number of levels kept is doubled until every decision met
+was exact.
 
 Many decisions are ties. The rule accepts ``H`` and refuses ``L`` on ties; `offline_opposite` does
 the reverse. The reward is the same, its split into rejected ``H`` jobs and wasted ticks is not.

@@ -69,13 +69,20 @@ def _walk_rolling(
         if accepted and kind[e] == LOW:
             while stop < kind.size and time[stop] <= time[e] + window:
                 stop += 1
-            accepted = (
-                _marginal(
-                    kind, mark, e + 1, stop, servers, servers - b, r_high, r_low, marginals, depth,
-                    values,
-                )
-                < r_low
-            )  # fmt: skip
+            worth = _marginal(
+                kind,
+                mark,
+                e + 1,
+                stop,
+                servers,
+                servers - b,
+                r_high,
+                r_low,
+                marginals,
+                depth,
+                values,
+            )
+            accepted = worth < r_low
         taken[e] = mark[e] <= b if tick else accepted
         b += np.int32(accepted) - np.int32(tick and taken[e])
     busy[kind.size] = b
