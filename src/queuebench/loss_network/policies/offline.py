@@ -2,7 +2,7 @@
 
 The dynamic programme of `marginal` runs backward, keeping a checkpoint per block; then each block
 is run again, now writing down for every arrival which numbers idle accept, and the path walks
-through it. Memory beside the list and the path is that of one block and of one checkpoint per block,
+through it. Beside the list and the path it needs the memory of one block and a checkpoint for each,
 some hundredths of a byte per event. The number of levels kept is doubled until every decision met
 was exact.
 
