@@ -1,0 +1,20 @@
+"""The fluid bound: the reward rate of a network without randomness."""
+
+
+def fluid_reward(network):
+    """Fluid reward rate: every ``H`` job and as many ``L`` jobs as capacity is left.
+
+    ``R_fluid = N*(r_H*lam_H + r_L*(mu - lam_H))``, an upper bound on the reward rate of any policy
+    on the service clock, anticipating or not.
+
+    Parameters
+    ----------
+    network : LossNetwork
+
+    Returns
+    -------
+    float
+        Reward per unit time.
+    """
+    spare = network.service_rate - network.high_rate
+    return network.servers * (network.high_reward * network.high_rate + network.low_reward * spare)
