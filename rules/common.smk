@@ -3,7 +3,7 @@ import re
 
 from snakemake.exceptions import WorkflowError
 
-from queuebench.checks import check_cell
+from queuebench.checks import check_cell, check_loss_network
 from queuebench.config import StudyError, parse_study, resolve
 from queuebench.environment import prepare_jobs
 from queuebench.families import families, notes
@@ -11,9 +11,12 @@ from queuebench.fingerprint import fingerprint
 from queuebench.jobs import (
     batch_params,
     estimation_params,
+    loss_settings,
     simulation_params,
     truth_params,
 )
+from queuebench.loss_network.policies import modules as loss_policy_modules
+from queuebench.loss_study import SCHEMAS
 
 
 def load_cells():
@@ -21,6 +24,7 @@ def load_cells():
     try:
         study = parse_study(config)
         cells = {cell.name: cell for cell in resolve(study)}
+        check_loss_network(study)
         for cell in cells.values():
             check_cell(cell)
     except StudyError as error:
@@ -44,6 +48,16 @@ DELAYED = list(
         cell.scenario for cell in CELLS.values() if "delayed" in families(cell)
     )
 )
+LOSS_KINDS = list(SCHEMAS)
+LOSS_SERVERS = STUDY.loss_network.servers if STUDY.loss_network else []
+LOSS_POLICIES = loss_policy_modules()
+LOSS_SETTINGS = loss_settings(STUDY)
+# A path does not depend on which other numbers of servers are studied.
+LOSS_PATH_SETTINGS = {
+    key: LOSS_SETTINGS[key] for key in LOSS_SETTINGS if key != "servers"
+}
+# A network small enough for single servers to show.
+TRACED_SERVERS = min(LOSS_SERVERS, key=lambda servers: abs(servers - 256), default=0)
 KEPT = [name for name, cell in CELLS.items() if cell.experiment.keep_traces]
 PASSING = [name for name in CELLS if name not in KEPT]
 
@@ -94,13 +108,33 @@ def figure_files(name, title, scenarios):
     return shown + [f"results/figures/{name}-{scenario}.pdf" for scenario in scenarios]
 
 
-STUDY_TARGETS = [
+def loss_table(name, title):
+    """Return a table of the loss network, which the report shows."""
+    return report(
+        f"results/tables/{name}.csv",
+        category="Tables",
+        labels={"table": title},
+        caption="../workflow/report/loss_tables.rst",
+    )
+
+
+def loss_figure(name, title):
+    """Return a figure of the loss network, which the report shows."""
+    return report(
+        f"results/figures/loss_{name}.png",
+        category="Figures",
+        subcategory="Loss network",
+        labels={"scenario": title},
+        caption=f"../workflow/report/loss_{name}.rst",
+    )
+
+
+EXPERIMENT_TARGETS = [
     "results/estimates.parquet",
     "results/truth.parquet",
     "results/tables/mse.csv",
     "results/tables/mse.md",
     "results/tables/crossover.csv",
-    "results/tables/claims.csv",
     "results/figures/mse_heatmap.png",
     *(
         f"results/figures/{figure}-{scenario}.png"
@@ -110,3 +144,41 @@ STUDY_TARGETS = [
     *(f"results/figures/truncation-{scenario}.png" for scenario in TRUNCATED),
     *(["results/figures/delay.png"] if DELAYED else []),
 ]
+
+LOSS_TARGETS = [
+    "results/loss/regret.parquet",
+    "results/tables/regret.csv",
+    "results/tables/regret_decomposition.csv",
+    "results/tables/admission_errors.csv",
+    "results/tables/epochs.csv",
+    "results/tables/single_use.csv",
+    "results/figures/loss_regret.png",
+]
+
+STUDY_TARGETS = [
+    "results/tables/claims.csv",
+    *(EXPERIMENT_TARGETS if CELLS else []),
+    *(LOSS_TARGETS if LOSS_SERVERS else []),
+]
+
+# What the claims are judged by: the tables of whichever parts the study has.
+CLAIM_TABLES = {
+    **(
+        {
+            "mse": "results/tables/mse.csv",
+            "truth": "results/truth.parquet",
+            "diagnostics": "results/diagnostics.parquet",
+        }
+        if CELLS
+        else {}
+    ),
+    **(
+        {
+            "regret": "results/tables/regret.csv",
+            "decomposition": "results/tables/regret_decomposition.csv",
+            "single_use": "results/tables/single_use.csv",
+        }
+        if LOSS_SERVERS
+        else {}
+    ),
+}

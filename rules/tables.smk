@@ -76,9 +76,7 @@ rule crossover_table:
 
 rule claims_table:
     input:
-        mse="results/tables/mse.csv",
-        truth="results/truth.parquet",
-        diagnostics="results/diagnostics.parquet",
+        **CLAIM_TABLES,
     output:
         csv=report(
             "results/tables/claims.csv",
@@ -97,6 +95,10 @@ rule claims_table:
         runtime=10,
     params:
         families={cell.scenario: families(cell) for cell in CELLS.values()},
-        code=fingerprint("queuebench.claims.ab_tests", "queuebench.tables.claims"),
+        code=fingerprint(
+            "queuebench.claims.ab_tests",
+            "queuebench.claims.loss_network",
+            "queuebench.tables.claims",
+        ),
     script:
         "../workflow/scripts/claims_table.py"

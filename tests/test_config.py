@@ -1,6 +1,6 @@
 import pytest
 
-from queuebench.checks import check_cell
+from queuebench.checks import check_cell, check_loss_network
 from queuebench.config import Cell, StudyError, load_study, parse_study, resolve
 
 BASE = {
@@ -16,7 +16,9 @@ ONLY_BERNOULLI = {"bernoulli": {"kind": "bernoulli"}}
 
 
 def check(keys):
-    for cell in resolve(parse_study({**BASE, **keys})):
+    study = parse_study({**BASE, **keys})
+    check_loss_network(study)
+    for cell in resolve(study):
         check_cell(cell)
 
 
@@ -62,6 +64,13 @@ WRONG = [
     ({"information": {"kind": "constant_age", "age": -1.0}}, r"information\.age: should be greater"),
     ({"travel_time": -1.0}, "travel_time: should be greater"),
     ({"truth": {"relative": 0.0}}, r"truth\.relative: should be greater than 0"),
+    ({"loss_network": {"servers": [0]}}, r"loss_network\.servers\.0: should be greater than or equal to 1"),
+    ({"loss_network": {"window_multipliers": [1.0, -1.0]}}, r"window_multipliers\.1: should be greater than 0"),
+    ({"loss_network": {"high": {"rate": 1.2, "reward": 2.0}}}, r"loss_network: high_rate < service_rate must hold"),
+    ({"loss_network": {"high": {"rate": 0.3, "reward": 2.0}}}, r"loss_network: service_rate < high_rate \+ low_rate must hold \(overload\)"),
+    ({"loss_network": {"high": {"rate": 0.7, "reward": 0.5}}}, r"loss_network: low_reward < high_reward must hold"),
+    ({"loss_network": {"low": {"rate": 0.0, "reward": 0.5}}}, r"loss_network\.low\.rate: should be greater than 0"),
+    ({"loss_network": {"rate": 1.0}}, r"loss_network\.rate: unknown key"),
     ({"seed": -1}, "seed: should be greater than or equal to 0"),
     ({"replicates": True}, "replicates: should be a valid integer"),
 ]  # fmt: skip

@@ -47,6 +47,12 @@ def column(values, kind):
     return pa.Array.from_buffers(kind, len(values), [present, data])
 
 
+def schema(**kinds):
+    """Return a schema from names and Python types: str, int, float or bool."""
+    types = {str: pa.string(), int: pa.int64(), float: pa.float64(), bool: pa.bool_()}
+    return pa.schema([(name, types[kind]) for name, kind in kinds.items()])
+
+
 def table(rows, schema):
     """Return rows, given as mappings, as a table."""
     columns = [column([row[field.name] for row in rows], field.type) for field in schema]

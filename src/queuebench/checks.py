@@ -9,6 +9,7 @@ import difflib
 from queuebench.config import StudyError
 from queuebench.estimators import known_estimators
 from queuebench.estimators.setting import applying
+from queuebench.loss_study import build_network
 from queuebench.model import build_system, record_length
 from queuebench.queueing.policies import known_policies, policy
 from queuebench.queueing.stability import extreme_halves, find_overload
@@ -37,6 +38,23 @@ def check_cell(cell):
     _check_record(cell)
     for arm in (0, 1):
         _check_stability(cell, system, arm)
+
+
+def check_loss_network(study):
+    """Check the loss network of a study, if it has one.
+
+    Raises
+    ------
+    StudyError
+        With the inequality that fails.
+    """
+    if study.loss_network is None:
+        return
+    try:
+        for servers in study.loss_network.servers:
+            build_network(study.loss_network, servers)
+    except ValueError as error:
+        raise StudyError(f"loss_network: {error}") from None
 
 
 def _refuse(cell, key, message):

@@ -246,12 +246,54 @@ class Experiment(_Strict):
         return sorted(set(self.horizons or [self.horizon]))
 
 
+class JobClass(_Strict):
+    """A class of jobs of the loss network."""
+
+    rate: Positive = Field(description="Arrivals per server and unit of time.")
+    reward: Positive = Field(description="Reward of an accepted job.")
+
+
+class LossNetworkStudy(_Strict):
+    """The overloaded loss network over a grid of numbers of servers."""
+
+    servers: list[Annotated[int, Field(ge=1)]] = Field(
+        [16, 64, 256, 1024, 4096], min_length=1, description="Grid of numbers of servers N."
+    )
+    high: JobClass = Field(JobClass(rate=0.7, reward=2.0), description="The class always accepted.")
+    low: JobClass = Field(JobClass(rate=0.6, reward=1.0), description="The class under control.")
+    service_rate: Positive = Field(1.0, description="Service rate mu of a server.")
+    window_multipliers: list[Positive] = Field(
+        [1.0, 4.0, 8.0, 16.0, 32.0],
+        min_length=1,
+        description="Grid of c in the lookahead window c log(N) / N.",
+    )
+    events: int = Field(
+        200_000, ge=1, description="Events per sample path, or more where `duration` asks for it."
+    )
+    duration: Positive = Field(
+        200.0, description="Least length of a sample path, in mean service times."
+    )
+    replicates: int = Field(5, ge=2, description="Sample paths per number of servers.")
+    offline_servers: int = Field(
+        1024, ge=0, description="Most servers the offline optimum is computed for."
+    )
+    rolling_horizon_servers: int = Field(
+        256, ge=0, description="Most servers the rolling horizon is run for."
+    )
+    rolling_horizon_multiplier: Positive = Field(
+        8.0, description="Largest c the rolling horizon is run for."
+    )
+
+
 class Study(Experiment):
-    """A whole study: seed, defaults and scenarios."""
+    """A whole study: seed, defaults, scenarios of queueing experiments, and the loss network."""
 
     seed: int = Field(ge=0, description="Seed of every random stream.")
     scenarios: dict[str, dict[str, Any] | None] = Field(
-        description="Scenarios by name; each overrides any default but the seed."
+        {}, description="Scenarios by name; each overrides any default but the seed."
+    )
+    loss_network: LossNetworkStudy | None = Field(
+        None, description="The overloaded loss network; left out, only queues are studied."
     )
 
 
@@ -375,8 +417,8 @@ def parse_study(values):
     if not isinstance(values, dict):
         raise StudyError("a study must be a mapping of keys, see config/README.md")
     study = _validate(Study, values, lambda key: key)
-    if not study.scenarios:
-        raise StudyError("scenarios: at least one is needed")
+    if not study.scenarios and study.loss_network is None:
+        raise StudyError("scenarios: at least one is needed, or a loss_network")
     for name in study.scenarios:
         if not name or not all(c.isalnum() or c == "_" for c in name):
             raise StudyError(
@@ -398,7 +440,9 @@ def resolve(study):
     StudyError
         If a scenario's override is wrong.
     """
-    base = study.model_dump(mode="json", exclude={"seed", "scenarios"}, exclude_none=True)
+    base = study.model_dump(
+        mode="json", exclude={"seed", "scenarios", "loss_network"}, exclude_none=True
+    )
     cells = []
     for name, override in study.scenarios.items():
         override = override or {}

@@ -47,6 +47,11 @@ def truth_params(cell):
     }
 
 
+def loss_settings(study):
+    """Return the settings of the loss network as plain values, empty without one."""
+    return study.loss_network.model_dump(mode="json") if study.loss_network else {}
+
+
 def _code(cell, entry, *registries):
     return fingerprint(entry, *(module for registry in registries for module in registry(cell)))
 

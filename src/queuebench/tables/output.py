@@ -1,6 +1,13 @@
-"""Writing tables as CSV for programs and Markdown for people."""
+"""Reading tables, and writing them as CSV for programs and Markdown for people."""
+
+import pandas as pd
 
 from queuebench.files import whole_file
+
+
+def read_table(path):
+    """Read a table of the study, CSV or Parquet by its name."""
+    return pd.read_parquet(path) if str(path).endswith(".parquet") else pd.read_csv(path)
 
 
 def write_csv(table, path):

@@ -66,6 +66,16 @@ def register(name, lookahead, threshold=lambda network: None, judged=True):
     return add
 
 
+def modules():
+    """Return the dotted names of the modules that register policies.
+
+    Returns
+    -------
+    list of str
+    """
+    return sorted(f"{__name__}.{module.name}" for module in pkgutil.iter_modules(__path__))
+
+
 def policies():
     """Return all registered policies by name, in alphabetical order.
 
@@ -73,8 +83,8 @@ def policies():
     -------
     dict of str to Policy
     """
-    for module in pkgutil.iter_modules(__path__):
-        importlib.import_module(f"{__name__}.{module.name}")
+    for module in modules():
+        importlib.import_module(module)
     return dict(sorted(_REGISTRY.items()))
 
 

@@ -1,0 +1,11 @@
+"""Run every policy of the loss network for one number of servers."""
+
+from queuebench.loss_study import simulate_loss
+
+simulate_loss(
+    snakemake.params.settings,
+    snakemake.params.seed,
+    int(snakemake.wildcards.servers),
+    dict(snakemake.output.items()),
+    snakemake.log[0],
+)
