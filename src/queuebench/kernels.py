@@ -10,6 +10,7 @@ import llvmlite.binding
 from queuebench.batches import simulate_and_estimate
 from queuebench.config import parse_study, resolve
 from queuebench.jit import cache_folder
+from queuebench.loss_study import loss_files, simulate_loss
 from queuebench.truth import simulate_truth
 
 _TINY = {
@@ -27,6 +28,7 @@ _TINY = {
         "group": {"kind": "group"},
         "switchback": {"kind": "switchback", "period": 20.0},
     },
+    "loss_network": {"servers": [4], "window_multipliers": [1.0], "events": 500, "duration": 10.0},
     "scenarios": {
         "poisson": {},
         "sinusoidal": {"arrival_process": {"kind": "sinusoidal", "amplitude": 0.5, "period": 50.0}},
@@ -56,8 +58,10 @@ def ensure_compiled():
 
 
 def _run_tiny_study():
+    study = parse_study(_TINY)
     with tempfile.TemporaryDirectory() as folder:
-        for cell in resolve(parse_study(_TINY)):
+        simulate_loss(study.loss_network.model_dump(), 0, 4, loss_files(4, folder), os.devnull)
+        for cell in resolve(study):
             outputs = [Path(folder) / name for name in ("estimates", "diagnostics")]
             simulate_and_estimate(cell, range(1), outputs, os.devnull)
             simulate_truth(cell)

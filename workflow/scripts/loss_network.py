@@ -1,7 +1,9 @@
 """Run every policy of the loss network for one number of servers."""
 
+from queuebench.kernels import ensure_compiled
 from queuebench.loss_study import simulate_loss
 
+ensure_compiled()
 simulate_loss(
     snakemake.params.settings,
     snakemake.params.seed,

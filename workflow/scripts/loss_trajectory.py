@@ -1,7 +1,9 @@
 """Trace a stretch of one sample path under several policies."""
 
+from queuebench.kernels import ensure_compiled
 from queuebench.loss_study import trace_trajectory
 
+ensure_compiled()
 trace_trajectory(
     snakemake.params.settings,
     snakemake.params.seed,

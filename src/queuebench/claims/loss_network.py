@@ -6,8 +6,6 @@ online optimum's own slope there: "bounded" asks for less than a quarter of it.
 
 import math
 
-import numpy as np
-
 from queuebench.claims.verdicts import Claim, Evidence
 from queuebench.loss_network.slopes import log_slope
 
@@ -161,6 +159,4 @@ def _regret_is_uncertainty(tables):
 )
 def _single_use_bounded(tables):
     gap = tables["single_use"].set_index("servers")["gap"]
-    return _relative_slope(
-        tables, "the single-use gap", gap, np.zeros(len(gap)) + gap * 0.0, -math.inf, _BOUNDED
-    )
+    return _relative_slope(tables, "the single-use gap", gap, gap * 0.0, -math.inf, _BOUNDED)

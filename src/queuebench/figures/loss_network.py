@@ -93,11 +93,17 @@ def draw_decomposition(decomposition):
         axis.set_xticks(x, own["servers"], rotation=45)
         axis.set_title(f"window {c:g} log(N)/N", fontsize=9)
     axes[0, 0].set_ylabel("regret per unit of time")
-    figure.supxlabel("servers N", fontsize=9)
+    for axis in axes[0]:
+        axis.set_xlabel("servers N")
+        axis.set_ylim(top=1.05 * _online_regret(rows).max())
     handles, labels = axes[0, 0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=2, frameon=False, fontsize=8)
     figure.suptitle("What the online optimum loses, and to what", fontsize=10)
     return figure
+
+
+def _online_regret(decomposition):
+    return decomposition["fluid"] - decomposition["online"]
 
 
 def draw_knee(regret):
