@@ -21,3 +21,7 @@ rule all:
     default_target: True
     input:
         STUDY_TARGETS,
+
+
+onstart:
+    logger.info(describe_cost(STUDY, list(CELLS.values()), workflow.cores or 1))

@@ -5,6 +5,7 @@ from snakemake.exceptions import WorkflowError
 
 from queuebench.checks import check_cell, check_loss_network
 from queuebench.config import StudyError, parse_study, resolve
+from queuebench.cost import describe_cost
 from queuebench.environment import prepare_jobs
 from queuebench.families import families, notes
 from queuebench.fingerprint import fingerprint
