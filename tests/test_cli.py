@@ -6,6 +6,7 @@ import yaml
 from queuebench.batches import simulate_and_estimate
 from queuebench.cli import main, study_schema
 from queuebench.config import load_study, resolve
+from queuebench.reference import study_reference
 
 ROOT = Path(__file__).parents[1]
 
@@ -59,6 +60,10 @@ def test_what_cannot_be_found_is_said(study, capsys, option, value, message):
 
 def test_the_schema_file_is_in_step_with_the_models():
     assert (ROOT / "config/study.schema.json").read_text() == study_schema() + "\n"
+
+
+def test_the_table_of_keys_is_in_step_with_the_models():
+    assert study_reference() in (ROOT / "config/README.md").read_text()
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "config").glob("*.yaml")), ids=lambda p: p.name)

@@ -6,6 +6,7 @@ import sys
 
 from queuebench.checks import check_cell
 from queuebench.config import Study, StudyError, load_study, resolve
+from queuebench.reference import study_reference
 from queuebench.trace import TraceError
 
 
@@ -37,6 +38,9 @@ def _parser():
 
     schema = commands.add_parser("schema", help="print the JSON schema of a study, for editors")
     schema.set_defaults(run=lambda _: print(study_schema()))
+
+    keys = commands.add_parser("keys", help="print the keys of a study as Markdown tables")
+    keys.set_defaults(run=lambda _: print(study_reference()))
     return parser
 
 
