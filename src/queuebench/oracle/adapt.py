@@ -12,13 +12,13 @@ import numpy as np
 
 from queuebench.jit import njit
 from queuebench.oracle.chain import build_chain
+from queuebench.oracle.reach import TooManyStatesError
 from queuebench.oracle.states import (
     ARRIVAL_CENSORED,
     DEPARTURE_CENSORED,
     balanced_states,
     find_slot,
     hash_words,
-    level_table,
     linked,
     new_table,
     state_key,
@@ -27,10 +27,6 @@ from queuebench.oracle.stationary import improve
 
 SWEEPS_PER_ROUND = 6
 SETTLED = 0.01
-
-
-class TooManyStatesError(ValueError):
-    """The states asked for do not fit in the allowed number."""
 
 
 def seed_chain(servers, table, rate, threshold):
@@ -93,7 +89,7 @@ def grow(chain, law, threshold, max_states):
         before = law.size
         chain, law = _grow_once(chain, law, threshold)
         if law.size > max_states:
-            raise TooManyStatesError(f"more than {max_states} states are needed")
+            raise TooManyStatesError(law.size, max_states, at_least=True)
         if law.size - before <= SETTLED * before:
             return chain, law
 

@@ -1,16 +1,11 @@
 """The occupancy chain of the supermarket model on a finite set of states."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from queuebench.jit import njit
-from queuebench.oracle.states import (
-    ARRIVAL_CENSORED,
-    DEPARTURE_CENSORED,
-    StateSet,
-    nearest_step,
-)
+from queuebench.oracle.states import ARRIVAL_CENSORED, DEPARTURE_CENSORED, StateSet
 
 
 def routing_table(servers, d):
@@ -92,11 +87,6 @@ def build_chain(states, table, rate):
     return Chain(states, table, rate, exit_rate)
 
 
-def rerouted(chain, table):
-    """Return the same chain under another routing table."""
-    return replace(build_chain(chain.states, table, chain.rate))
-
-
 @njit
 def _exit_rates(first, count, up, down, table, rate):
     exit_rate = np.zeros(first.size - 1)
@@ -146,3 +136,19 @@ def push_down(first, count, down, lo, hi, source, target):
             y = down[s]
             if y != x:
                 target[y] += amount * (count[s] - beyond)
+
+
+@njit
+def censored_flow(first, count, censored, table, rate, law):
+    """Return the stationary rates of the arrivals and of the departures that would leave the set."""
+    arrivals = 0.0
+    departures = 0.0
+    for x in range(law.size):
+        last = first[x + 1] - 1
+        for s in range(first[x], last + 1):
+            beyond = count[s + 1] if s < last else 0
+            if censored[s] & ARRIVAL_CENSORED:
+                arrivals += law[x] * rate * (table[count[s]] - table[beyond])
+            if censored[s] & DEPARTURE_CENSORED:
+                departures += law[x] * (count[s] - beyond)
+    return arrivals, departures

@@ -10,7 +10,7 @@ serves all horizons and both costs.
 import numpy as np
 
 from queuebench.jit import njit
-from queuebench.oracle.chain import push_down, push_up
+from queuebench.oracle.chain import push_down
 
 
 def truncated_differences(chain, law, control, treatment, longest):

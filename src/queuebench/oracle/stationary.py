@@ -12,7 +12,6 @@ import numpy as np
 from queuebench.jit import njit
 from queuebench.oracle.chain import push_down, push_up
 
-
 OVERRELAXATION = 1.7
 SWEEPS_PER_CHECK = 10
 
@@ -53,7 +52,7 @@ def stationary_law(chain, law, tolerance, max_sweeps=20_000):
     relaxation, error = OVERRELAXATION, np.inf
     for _ in range(0, max_sweeps, SWEEPS_PER_CHECK):
         improve(chain, law, SWEEPS_PER_CHECK, relaxation)
-        previous, error = error, np.abs(balance_residual(chain, law)) @ weight
+        previous, error = error, float(np.abs(balance_residual(chain, law)) @ weight)
         if error <= tolerance:
             return law, error
         if error > previous:

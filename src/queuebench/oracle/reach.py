@@ -1,0 +1,62 @@
+"""How many states a solution takes, and what to say when they are too many."""
+
+from math import ceil, exp, log
+
+# Measured: the arrays of a state set with some seven queue lengths per state, and those of a solution.
+BYTES_PER_STATE = 400
+
+
+class TooManyStatesError(ValueError):
+    """The states needed are more than the states allowed.
+
+    Parameters
+    ----------
+    states : int
+        States needed.
+    max_states : int
+        States allowed.
+    at_least : bool
+        Whether ``states`` is only a lower bound.
+    """
+
+    def __init__(self, states, max_states, *, at_least=False):
+        self.states, self.max_states, self.at_least = states, max_states, at_least
+        bound = "at least " if at_least else "about "
+        super().__init__(
+            f"the exact solution needs {bound}{states:,} states and {bound}{memory_gib(states):.1f} "
+            f"GiB of memory, more than max_states={max_states:,} ({memory_gib(max_states):.1f} GiB); "
+            "allow more states, ask for a larger tolerance or a smaller cut, or simulate"
+        )
+
+
+def memory_gib(states):
+    """Return the memory that a solution on this many states takes, in GiB."""
+    return states * BYTES_PER_STATE / 2**30
+
+
+def extrapolate_states(history, tolerance):
+    """Predict the size of the adapted set that meets a tolerance from the sets solved so far.
+
+    The number of vectors more probable than a threshold grows like a power of its logarithm, and the
+    changes from stage to stage shrink geometrically.
+
+    Parameters
+    ----------
+    history : list of tuple (threshold, states, mean response)
+        The stages so far, at least three, their thresholds falling by a constant factor.
+    tolerance : float
+        Largest change wanted in the mean response.
+
+    Returns
+    -------
+    int
+    """
+    (_, _, first), (eps1, size1, second), (eps2, size2, third) = history[-3:]
+    change, previous = abs(third - second), abs(second - first)
+    if change <= tolerance:
+        return size2
+    shrink = min(max(change / max(previous, 1e-300), 0.01), 0.5)
+    more = ceil(log(tolerance / change) / log(shrink))
+    power = log(size2 / size1) / log(log(eps2) / log(eps1))
+    final = log(eps2) + more * log(eps2 / eps1)
+    return round(size2 * exp(power * log(final / log(eps2))))

@@ -1,0 +1,193 @@
+"""Refining the state set until an answer stops changing.
+
+An adapted set is refined by a smaller threshold, a cut one is compared with the next shorter cut.
+What the last refinement changed is the error reported. Changes shrink from one threshold to the
+next by more than half, so the last one exceeds the sum of those to come; from one cut to the next
+they shrink at least like the load, and that geometric series is added.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from queuebench.oracle.adapt import grow, seed_chain
+from queuebench.oracle.chain import Chain, build_chain
+from queuebench.oracle.reach import TooManyStatesError, extrapolate_states
+from queuebench.oracle.states import full_set, full_size
+from queuebench.oracle.stationary import improve, start_law, stationary_law
+
+FIRST_THRESHOLD = 1e-4
+REFINEMENT = 10.0
+# Solvers stop far below the tolerance, but not below what double precision can resolve.
+SOLVER_SHARE = 0.02
+SOLVER_FLOOR = 1e-11
+WARM_UP_SWEEPS = 10
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One state set in a sequence of finer ones, with its stationary law.
+
+    Attributes
+    ----------
+    chain : Chain
+        The chain on this set.
+    law : ndarray of float64, shape (states,)
+        Its stationary law.
+    residual : float
+        Bound on what the solver's residual does to the mean response time, in mean service times.
+    """
+
+    chain: Chain
+    law: np.ndarray
+    residual: float
+
+    @property
+    def mean_jobs(self):
+        """Time-average number of jobs in the system."""
+        return float(self.law @ self.chain.states.jobs())
+
+    @property
+    def mean_response(self):
+        """Mean response time, by Little's law with the offered arrival rate."""
+        return self.mean_jobs / self.chain.rate
+
+
+@dataclass(frozen=True)
+class Refined:
+    """Answers on the finest set, with the errors that the last refinement suggests.
+
+    Attributes
+    ----------
+    stage, coarser : Stage
+        The finest set and the one before it.
+    values, errors : ndarray of float64, shape (answers,)
+        The answers on the finest set, and bounds on what the states left out change.
+    """
+
+    stage: Stage
+    coarser: Stage
+    values: np.ndarray
+    errors: np.ndarray
+
+
+def solver_tolerance(tolerance):
+    """Return the tolerance of the solvers when results are wanted to ``tolerance``."""
+    return max(SOLVER_SHARE * tolerance, SOLVER_FLOOR)
+
+
+def change_to_error(coarser, finer, chain):
+    """Return the error bound of the answers ``finer``, given those on the next coarser set."""
+    factor = 1.0 if chain.states.cut is None else 1.0 / (1.0 - chain.load)
+    return factor * np.abs(np.asarray(finer) - np.asarray(coarser))
+
+
+def refine(stages, answers, tolerance):
+    """Take stages until the answers' errors are within the tolerance, or the stages end.
+
+    Parameters
+    ----------
+    stages : iterable of Stage
+        Ever finer; at least two.
+    answers : callable
+        From a `Stage` to a sequence of floats.
+    tolerance : float
+        Largest error wanted.
+
+    Returns
+    -------
+    Refined
+    """
+    result = stage = values = None
+    for finer in stages:
+        coarser, before = stage, values
+        stage, values = finer, np.asarray(answers(finer))
+        if coarser is not None:
+            errors = change_to_error(before, values, stage.chain)
+            result = Refined(stage, coarser, values, errors)
+            if np.all(errors <= tolerance):
+                break
+    return result
+
+
+def cut_stages(servers, table, rate, cut, tolerance, max_states):
+    """Yield the full sets cut at ``cut - 1`` and at ``cut``, solved.
+
+    Parameters
+    ----------
+    servers : int
+        Number of servers.
+    table : ndarray of float64, shape (servers + 1,)
+        Routing table.
+    rate : float
+        Arrival rate.
+    cut : int
+        Longest queue, at least 2.
+    tolerance : float
+        Error wanted in the mean response time.
+    max_states : int
+        Largest set allowed.
+
+    Yields
+    ------
+    Stage
+
+    Raises
+    ------
+    TooManyStatesError
+        If the full set is larger than ``max_states``.
+    """
+    if full_size(servers, cut) > max_states:
+        raise TooManyStatesError(full_size(servers, cut), max_states)
+    for longest in (cut - 1, cut):
+        chain = build_chain(full_set(servers, longest), table, rate)
+        law = start_law(chain)
+        improve(chain, law, WARM_UP_SWEEPS)
+        yield _solved(chain, law, tolerance)
+
+
+def adapted_stages(servers, table, rate, tolerance, max_states):
+    """Yield adapted sets for ever smaller thresholds, solved, without end.
+
+    Parameters
+    ----------
+    servers : int
+        Number of servers.
+    table : ndarray of float64, shape (servers + 1,)
+        Routing table.
+    rate : float
+        Arrival rate.
+    tolerance : float
+        Error wanted in the mean response time.
+    max_states : int
+        Largest set allowed.
+
+    Yields
+    ------
+    Stage
+
+    Raises
+    ------
+    TooManyStatesError
+        If the next set is larger than ``max_states``.
+    """
+    threshold, history = FIRST_THRESHOLD, []
+    chain, law = seed_chain(servers, table, rate, threshold)
+    while True:
+        try:
+            chain, law = grow(chain, law, threshold, max_states)
+        except TooManyStatesError as error:
+            if len(history) < 3:
+                raise
+            states = extrapolate_states(history, tolerance)
+            raise TooManyStatesError(max(states, error.states), max_states) from None
+        stage = _solved(chain, law.copy(), tolerance)
+        history.append((threshold, law.size, stage.mean_response))
+        yield stage
+        law = stage.law.copy()
+        threshold /= REFINEMENT
+
+
+def _solved(chain, law, tolerance):
+    law, residual = stationary_law(chain, law, chain.rate * solver_tolerance(tolerance))
+    return Stage(chain, law, residual / chain.rate)
