@@ -51,12 +51,15 @@ class Chain:
         Arrivals per mean service time, ``Lambda``.
     exit_rate : ndarray of float64, shape (states,)
         Rate of the events that change the state.
+    departure_rate : ndarray of float64, shape (states,)
+        Rate of the departures among them.
     """
 
     states: StateSet
     table: np.ndarray
     rate: float
     exit_rate: np.ndarray
+    departure_rate: np.ndarray
 
     @property
     def load(self):
@@ -83,21 +86,26 @@ class Chain:
 
 def build_chain(states, table, rate):
     """Return the chain with this routing table and arrival rate on ``states``."""
-    exit_rate = _exit_rates(states.first, states.count, states.up, states.down, table, rate)
-    return Chain(states, table, rate, exit_rate)
+    exit_rate, departure_rate = _exit_rates(
+        states.first, states.count, states.up, states.down, table, rate
+    )
+    return Chain(states, table, rate, exit_rate, departure_rate)
 
 
 @njit
 def _exit_rates(first, count, up, down, table, rate):
     exit_rate = np.zeros(first.size - 1)
+    departure_rate = np.zeros(first.size - 1)
     for x in range(exit_rate.size):
-        for s in range(first[x], first[x + 1]):
-            beyond = count[s + 1] if s + 1 < first[x + 1] else 0
+        last = first[x + 1] - 1
+        for s in range(first[x], last + 1):
+            beyond = count[s + 1] if s < last else 0
             if up[s] != x:
                 exit_rate[x] += rate * (table[count[s]] - table[beyond])
             if down[s] != x:
-                exit_rate[x] += count[s] - beyond
-    return exit_rate
+                departure_rate[x] += count[s] - beyond
+        exit_rate[x] += departure_rate[x]
+    return exit_rate, departure_rate
 
 
 @njit

@@ -81,11 +81,12 @@ def large_system_response(load, d):
     """
     if d == 1:
         return mm1_response(load)
-    total, exponent, jobs = 1.0, 1.0, 1
-    while (share := load ** (exponent + d**jobs - 1)) > 0:
-        exponent += d**jobs
-        jobs += 1
+    _check_load(load)
+    total, power, exponent = 0.0, 1.0, 0.0
+    while (share := load**exponent) > 0:  # at the exponents (d**j - d) / (d - 1): tail over load
         total += share
+        power *= d
+        exponent += power
     return total
 
 

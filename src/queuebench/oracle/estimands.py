@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from queuebench.oracle.chain import censored_flow, routing_table
+from queuebench.oracle.chain import routing_table
 from queuebench.oracle.horizons import arm_difference, truncated_differences
 from queuebench.oracle.poisson import relative_values
 from queuebench.oracle.refine import (
@@ -341,7 +341,7 @@ def _policy_result(stage, set_error):
         c_w_error=error,
         c_q_error=error * stage.chain.rate,
         residual=stage.residual,
-        mass_at_cut=mass_at_cut(stage.chain, stage.law),
+        mass_at_cut=stage.mass_at_cut,
         states=stage.law.size,
     )
 
@@ -365,8 +365,7 @@ def _mixed(cell, control, treatment, share, horizons):
     refined = refine(cell.stages(table, cell.tolerance), answers, cell.tolerance)
     _, naive, dq = map(float, refined.values)
     response_error, naive_error, dq_error = map(float, refined.errors)
-    # Two copies that differ in one job stay apart for a time of the order of 1 / (1 - load)^2.
-    solver_error = refined.stage.residual + residuals[-1] / (1 - cell.load) ** 2 / cell.rate
+    solver_error = refined.stage.residual + _dq_error(cell, residuals[-1])
     truncated, truncated_error = _truncated(refined, control, treatment, horizons, solver_error)
     return MixedResult(
         treated_share=share,
@@ -389,10 +388,19 @@ def _naive(stage, control, treatment):
 def _dq(stage, control, treatment, tolerance):
     """Return the DQ estimand and the residual of the Poisson equation it comes from."""
     change = arm_difference(stage.chain, stage.law, control, treatment)
-    values, residual = relative_values(
-        stage.chain, stage.law, stage.chain.rate * solver_tolerance(tolerance)
-    )
-    return change @ values, residual
+    chain = stage.chain
+    wanted = solver_tolerance(tolerance) * chain.rate * (1 - chain.load)
+    values, residual = relative_values(chain, stage.law, wanted)
+    return float(change @ values), residual
+
+
+def _dq_error(cell, residual):
+    """Return what the residual of the Poisson equation can do to the DQ estimand.
+
+    DQ is off by the residual summed over the time for which the two routings of one job make a
+    difference, of the order of that job's extra work, ``1 / (1 - load)``.
+    """
+    return residual / (cell.rate * (1 - cell.load))
 
 
 def _truncated(refined, control, treatment, horizons, solver_error):
@@ -411,29 +419,3 @@ def _truncated(refined, control, treatment, horizons, solver_error):
 
 def _by_horizon(horizons, values):
     return {h: (float(q), float(w)) for h, q, w in zip(horizons, *values, strict=True)}
-
-
-def mass_at_cut(chain, law):
-    """Return the probability at the edge of the set.
-
-    Parameters
-    ----------
-    chain : Chain
-        The chain.
-    law : ndarray of float64, shape (states,)
-        Its stationary law.
-
-    Returns
-    -------
-    float
-        With a cut, the probability that some queue is that long. With an adapted set, the share of
-        all events that would leave it and are redirected or suppressed.
-    """
-    states = chain.states
-    if states.cut is not None:
-        longest = states.length[states.first[1:] - 1]
-        return float(law[longest == states.cut].sum())
-    arrivals, departures = censored_flow(
-        states.first, states.count, states.censored, chain.table, chain.rate, law
-    )
-    return float((arrivals + departures) / (2 * chain.rate))

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from queuebench.oracle.chain import routing_table
 from queuebench.oracle.estimands import DEFAULT_TOLERANCE, MAX_STATES, Cell
 from queuebench.oracle.reach import TooManyStatesError, memory_gib
+from queuebench.oracle.refine import refine
 from queuebench.oracle.states import full_size
 
 PROBE_STATES = 100_000
@@ -18,14 +19,15 @@ class StateEstimate:
     ----------
     states : int
         Number of states.
-    exact : bool
-        Whether the number is known: counted for a cut, solved while predicting for a small set.
+    kind : str
+        ``"exact"`` if counted (a cut, or a set small enough to be solved while predicting),
+        ``"predicted"`` or ``"at least"``.
     memory_gib : float
         Memory that the solution takes, in GiB.
     """
 
     states: int
-    exact: bool
+    kind: str
 
     @property
     def memory_gib(self):
@@ -55,19 +57,16 @@ def estimate_states(
         If an argument is out of range.
     """
     cell = Cell(servers, load, cut, tolerance, PROBE_STATES)
-    tables = [routing_table(servers, d) for d in sorted((d_control, d_treatment))]
+    table, _ = (routing_table(servers, d) for d in sorted((d_control, d_treatment)))
     if cut is not None:
-        return StateEstimate(full_size(servers, cut), exact=True)
-    history = []
+        return StateEstimate(full_size(servers, cut), "exact")
     try:
-        for stage in cell.stages(tables[0], tolerance / 2):
-            history.append(stage)
-            if len(history) > 1:
-                change = abs(history[-1].mean_response - history[-2].mean_response)
-                if change <= tolerance / 2:
-                    return StateEstimate(stage.law.size, exact=True)
+        refined = refine(
+            cell.stages(table, tolerance / 2), lambda stage: [stage.mean_response], tolerance / 2
+        )
     except TooManyStatesError as error:
-        return StateEstimate(error.states, exact=False)
+        return StateEstimate(error.states, "at least" if error.at_least else "predicted")
+    return StateEstimate(refined.stage.law.size, "exact")
 
 
 def applies(
@@ -81,6 +80,8 @@ def applies(
     max_states=MAX_STATES,
 ):
     """Say whether `solve` is predicted to stay within ``max_states``.
+
+    A set that outgrows the probe before it tells anything about its growth counts as too large.
 
     Parameters
     ----------
@@ -97,4 +98,4 @@ def applies(
         If an argument is out of range.
     """
     estimate = estimate_states(servers, load, d_control, d_treatment, cut=cut, tolerance=tolerance)
-    return estimate.states <= max_states
+    return estimate.kind != "at least" and estimate.states <= max_states

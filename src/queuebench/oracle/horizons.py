@@ -42,7 +42,9 @@ def truncated_differences(chain, law, control, treatment, longest):
     change = arm_difference(chain, law, control, treatment)
     seen, routed = np.empty_like(law), np.empty_like(law)
     for m in range(1, longest + 1):
-        _next_arrival(*chain.states.graph, chain.table, chain.rate, change, seen, routed)
+        _next_arrival(
+            *chain.states.graph, chain.table, chain.rate, chain.departure_rate, change, seen, routed
+        )
         change, routed = routed, change
         queue[m] = seen @ jobs
         response[m] = seen @ response_cost
@@ -71,7 +73,7 @@ def _route(first, count, up, table, scale, law, target):
 
 
 @njit
-def _next_arrival(level, first, count, up, down, table, rate, after, seen, routed):
+def _next_arrival(level, first, count, up, down, table, rate, departure_rate, after, seen, routed):
     """From the measure just after an arrival, compute those just before and just after the next."""
     routed[:] = 0.0
     for n in range(level.size - 2, -1, -1):
@@ -81,12 +83,7 @@ def _next_arrival(level, first, count, up, down, table, rate, after, seen, route
         if n + 2 < level.size:
             push_down(first, count, down, hi, level[n + 2], seen, seen)
         for x in range(lo, hi):
-            last = first[x + 1] - 1
-            leaving = 0.0
-            for s in range(first[x], last + 1):
-                if down[s] != x:
-                    leaving += count[s] - (count[s + 1] if s < last else 0)
-            seen[x] /= rate + leaving
+            seen[x] /= rate + departure_rate[x]
         for x in range(lo, hi):
             last = first[x + 1] - 1
             for s in range(first[x], last + 1):

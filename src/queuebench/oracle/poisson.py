@@ -8,7 +8,11 @@ correction of each level by a constant, the counterpart of the aggregation in `s
 import numpy as np
 
 from queuebench.jit import njit
-from queuebench.oracle.stationary import OVERRELAXATION, SWEEPS_PER_CHECK, NotSolvedError
+from queuebench.oracle.stationary import OVERRELAXATION, NotSolvedError
+
+# Directions of the sweeps between two corrections of the levels; True is upward.
+ALTERNATING = (False, True, False, True)
+WARM_UP_SWEEPS = 20
 
 
 def relative_values(chain, law, tolerance, max_sweeps=20_000):
@@ -38,17 +42,19 @@ def relative_values(chain, law, tolerance, max_sweeps=20_000):
     values = np.zeros_like(law)
     mean = law @ chain.states.jobs()
     relaxation, previous = OVERRELAXATION, np.inf
-    for i in range(max_sweeps):
-        _sweep(*chain.states.graph, chain.table, chain.rate, chain.exit_rate, mean, values,
-               relaxation, i % 2 == 1)  # fmt: skip
-        residual = _correct_levels(*chain.states.graph, chain.table, chain.rate, chain.exit_rate,
-                                   law, mean, values)  # fmt: skip
-        if i % SWEEPS_PER_CHECK == SWEEPS_PER_CHECK - 1:
-            if residual <= tolerance:
-                return values - values[0], residual
-            if residual > previous:
-                relaxation = (1.0 + relaxation) / 2
-            previous = residual
+    for i in range(0, max_sweeps, len(ALTERNATING)):
+        for upward in ALTERNATING:
+            _sweep(*chain.states.graph, chain.table, chain.rate, chain.exit_rate, mean, values,
+                   relaxation, upward)  # fmt: skip
+        residual = _correct_levels(
+            *chain.states.graph, chain.table, chain.rate, chain.exit_rate, chain.departure_rate,
+            law, mean, values,
+        )  # fmt: skip
+        if residual <= tolerance:
+            return values - values[0], residual
+        if i > WARM_UP_SWEEPS and residual > previous:
+            relaxation = (1.0 + relaxation) / 2
+        previous = residual
     raise NotSolvedError(
         f"the Poisson equation's residual is {residual:.1e} jobs after {max_sweeps} sweeps, "
         f"above {tolerance:.1e}"
@@ -81,7 +87,9 @@ def _sweep(level, first, count, up, down, table, rate, exit_rate, mean, values, 
 
 
 @njit
-def _correct_levels(level, first, count, up, down, table, rate, exit_rate, law, mean, values):
+def _correct_levels(
+    level, first, count, up, down, table, rate, exit_rate, departure_rate, law, mean, values
+):
     """Shift each level so that the residuals cancel within it; return their mean size before that."""
     levels = level.size - 1
     excess = np.zeros(levels)
@@ -93,11 +101,7 @@ def _correct_levels(level, first, count, up, down, table, rate, exit_rate, law, 
             residual = law[x] * (n - mean + drift - exit_rate[x] * values[x])
             excess[n] += residual
             size += abs(residual)
-            last = first[x + 1] - 1
-            for s in range(first[x], last + 1):
-                if up[s] != x:
-                    beyond = table[count[s + 1]] if s < last else 0.0
-                    upward[n] += law[x] * rate * (table[count[s]] - beyond)
+            upward[n] += law[x] * (exit_rate[x] - departure_rate[x])
     below = np.cumsum(excess)
     shift = 0.0
     for n in range(1, levels):

@@ -4,6 +4,7 @@ from math import ceil, exp, log
 
 # Measured: the arrays of a state set with some seven queue lengths per state, and those of a solution.
 BYTES_PER_STATE = 400
+LOG_LIMIT = 40.0
 
 
 class TooManyStatesError(ValueError):
@@ -37,12 +38,13 @@ def memory_gib(states):
 def extrapolate_states(history, tolerance):
     """Predict the size of the adapted set that meets a tolerance from the sets solved so far.
 
-    The number of vectors more probable than a threshold grows like a power of its logarithm, and the
-    changes from stage to stage shrink geometrically.
+    The number of vectors more probable than a threshold grows like a power of its logarithm. From
+    stage to stage, the change of the result and the share of events that would leave the set both
+    shrink geometrically; the larger of the two has to fall below the tolerance.
 
     Parameters
     ----------
-    history : list of tuple (threshold, states, mean response)
+    history : list of tuple (threshold, states, mean response, mass at the cut)
         The stages so far, at least three, their thresholds falling by a constant factor.
     tolerance : float
         Largest change wanted in the mean response.
@@ -51,12 +53,10 @@ def extrapolate_states(history, tolerance):
     -------
     int
     """
-    (_, _, first), (eps1, size1, second), (eps2, size2, third) = history[-3:]
-    change, previous = abs(third - second), abs(second - first)
-    if change <= tolerance:
-        return size2
-    shrink = min(max(change / max(previous, 1e-300), 0.01), 0.5)
-    more = ceil(log(tolerance / change) / log(shrink))
+    (_, _, first, _), (eps1, size1, second, mass1), (eps2, size2, third, mass2) = history[-3:]
+    error = max(abs(third - second), mass2)
+    shrink = error / max(abs(second - first), mass1)
+    more = max(1, ceil(log(tolerance / error) / log(min(max(shrink, 0.01), 0.95))))
     power = log(size2 / size1) / log(log(eps2) / log(eps1))
-    final = log(eps2) + more * log(eps2 / eps1)
-    return round(size2 * exp(power * log(final / log(eps2))))
+    growth = power * log(1 + more * log(eps2 / eps1) / log(eps2))
+    return round(size2 * exp(min(growth, LOG_LIMIT)))

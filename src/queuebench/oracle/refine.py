@@ -7,11 +7,12 @@ they shrink at least like the load, and that geometric series is added.
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from queuebench.oracle.adapt import grow, seed_chain
-from queuebench.oracle.chain import Chain, build_chain
+from queuebench.oracle.chain import Chain, build_chain, censored_flow
 from queuebench.oracle.reach import TooManyStatesError, extrapolate_states
 from queuebench.oracle.states import full_set, full_size
 from queuebench.oracle.stationary import improve, start_law, stationary_law
@@ -22,6 +23,11 @@ REFINEMENT = 10.0
 SOLVER_SHARE = 0.02
 SOLVER_FLOOR = 1e-11
 WARM_UP_SWEEPS = 10
+# A set that more than this share of the events would leave says nothing about the ones to come.
+COVERING = 0.01
+# Giving up early takes a prediction this many times above what is allowed, from sets this large.
+HOPELESS = 10
+PREDICTIVE_STATES = 50_000
 
 
 @dataclass(frozen=True)
@@ -51,6 +57,22 @@ class Stage:
     def mean_response(self):
         """Mean response time, by Little's law with the offered arrival rate."""
         return self.mean_jobs / self.chain.rate
+
+    @cached_property
+    def mass_at_cut(self):
+        """Probability at the edge of the set.
+
+        With a cut, the probability that some queue is that long. With an adapted set, the share of
+        all events that would leave it and are redirected or suppressed.
+        """
+        chain, states = self.chain, self.chain.states
+        if states.cut is not None:
+            longest = states.length[states.first[1:] - 1]
+            return float(self.law[longest == states.cut].sum())
+        arrivals, departures = censored_flow(
+            states.first, states.count, states.censored, chain.table, chain.rate, self.law
+        )
+        return float((arrivals + departures) / (2 * chain.rate))
 
 
 @dataclass(frozen=True)
@@ -105,7 +127,8 @@ def refine(stages, answers, tolerance):
         if coarser is not None:
             errors = change_to_error(before, values, stage.chain)
             result = Refined(stage, coarser, values, errors)
-            if np.all(errors <= tolerance):
+            covering = stage.chain.states.cut is not None or stage.mass_at_cut <= COVERING
+            if covering and np.all(errors <= tolerance):
                 break
     return result
 
@@ -179,11 +202,15 @@ def adapted_stages(servers, table, rate, tolerance, max_states):
         except TooManyStatesError as error:
             if len(history) < 3:
                 raise
-            states = extrapolate_states(history, tolerance)
-            raise TooManyStatesError(max(states, error.states), max_states) from None
-        stage = _solved(chain, law.copy(), tolerance)
-        history.append((threshold, law.size, stage.mean_response))
+            predicted = extrapolate_states(history, tolerance)
+            raise TooManyStatesError(max(predicted, error.states), max_states) from None
+        stage = _solved(chain, law, tolerance)
         yield stage
+        history.append((threshold, law.size, stage.mean_response, stage.mass_at_cut))
+        if len(history) >= 3 and law.size > PREDICTIVE_STATES:
+            predicted = extrapolate_states(history, tolerance)
+            if predicted > HOPELESS * max_states:
+                raise TooManyStatesError(predicted, max_states)
         law = stage.law.copy()
         threshold /= REFINEMENT
 

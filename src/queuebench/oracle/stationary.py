@@ -94,7 +94,7 @@ def improve(chain, law, sweeps, relaxation=1.0):
     for i in range(sweeps):
         _sweep(*chain.states.graph, chain.table, chain.rate, chain.exit_rate, inflow, law,
                relaxation, i % 2 == 1)  # fmt: skip
-        _aggregate(*chain.states.graph, chain.exit_rate, law)
+        _aggregate(chain.states.level, chain.exit_rate, chain.departure_rate, law)
 
 
 def balance_residual(chain, law):
@@ -130,23 +130,17 @@ def _sweep(level, first, count, up, down, table, rate, exit_rate, inflow, law, r
 
 
 @njit
-def _aggregate(level, first, count, up, down, exit_rate, law):
+def _aggregate(level, exit_rate, departure_rate, law):
     """Scale the levels so that as much flows up from each as down from the next."""
-    levels = level.size - 1
     factor = 1.0
     upward = 0.0
     total = 0.0
-    for n in range(levels):
+    for n in range(level.size - 1):
         downward_here = 0.0
         upward_here = 0.0
         for x in range(level[n], level[n + 1]):
-            falling = 0.0
-            last = first[x + 1] - 1
-            for s in range(first[x], last + 1):
-                if down[s] != x:
-                    falling += count[s] - (count[s + 1] if s < last else 0)
-            downward_here += law[x] * falling
-            upward_here += law[x] * (exit_rate[x] - falling)
+            downward_here += law[x] * departure_rate[x]
+            upward_here += law[x] * (exit_rate[x] - departure_rate[x])
         if n > 0:
             factor = upward / downward_here
         for x in range(level[n], level[n + 1]):
