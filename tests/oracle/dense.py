@@ -1,7 +1,7 @@
 """The ordered queue-length chain solved by dense linear algebra: plain, slow and independent.
 
-States are vectors of queue lengths, one per server; dispatch is written out permutation by permutation. Nothing
-here is shared with the package.
+States are vectors of queue lengths, one per server; dispatch is written out permutation by
+permutation. Nothing here is shared with the package.
 """
 
 from itertools import permutations, product

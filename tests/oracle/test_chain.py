@@ -81,6 +81,15 @@ def test_random_routing_values_are_those_of_independent_queues():
     np.testing.assert_allclose(values[low], random_routing_values(chain)[low], atol=1e-5)
 
 
+@pytest.mark.parametrize("d", [2, 3, 6])
+def test_random_routing_values_are_the_largest(d):
+    """The bound on what a residual does to the mean cost rests on this."""
+    chain = build_chain(full_set(6, 8), routing_table(6, d), 6 * 0.7)
+    law, _ = stationary_law(chain, start_law(chain), 1e-10)
+    values, _ = relative_values(chain, law, 1e-10)
+    assert (values <= random_routing_values(chain) + 1e-9).all()
+
+
 def test_truncated_differences_end_at_the_poisson_solution():
     control, treatment = routing_table(3, 1), routing_table(3, 3)
     chain = build_chain(full_set(3, 30), (control + treatment) / 2, 3 * 0.6)

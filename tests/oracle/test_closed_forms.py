@@ -1,5 +1,7 @@
 """What queueing theory knows in closed form."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -25,7 +27,7 @@ def test_large_systems_approach_the_fixed_point(d):
     limit = large_system_response(0.6, d)
     gaps = [solve(n, 0.6, d, d, tolerance=1e-4).control.c_w - limit for n in (5, 10, 20, 40)]
     # The distance to the limit falls like one over the number of servers.
-    assert all(0 < after < 0.65 * before for before, after in zip(gaps, gaps[1:], strict=False))
+    assert all(0 < after < 0.65 * before for before, after in pairwise(gaps))
 
 
 def test_fixed_point_formula():

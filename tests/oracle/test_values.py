@@ -4,7 +4,8 @@ import pytest
 
 from queuebench.oracle import solve
 
-# servers, load, d control, d treatment, cut: response under control and treatment, effect, naive, DQ
+# servers, load, d control, d treatment, cut:
+# response under control and under treatment, effect, naive, DQ
 TABLE = {
     (3, 0.7, 1, 2, 40): (3.333307, 1.884792, -1.448515, -0.659793, -1.058795),
     (3, 0.7, 1, 2, 60): (3.3333333, None, -1.448541, -0.659793, -1.058795),
@@ -34,7 +35,7 @@ def half_a_digit(printed):
     return 0.5001 * 10.0 ** -len(repr(printed).split(".")[1])
 
 
-def check(cell, expected, tolerance=1e-8):
+def check(cell, expected, tolerance):
     *system, cut = cell
     result = solve(*system, cut=cut, tolerance=tolerance)
     found = (result.control.c_w, result.treatment.c_w, result.gte, result.naive, result.dq)
@@ -45,7 +46,8 @@ def check(cell, expected, tolerance=1e-8):
 
 @pytest.mark.parametrize("cell", TABLE, ids=str)
 def test_reference_table(cell):
-    check(cell, TABLE[cell])
+    # The seventh decimal of the three-server rows takes a closer solution.
+    check(cell, TABLE[cell], tolerance=1e-8 if cell[0] == 3 else 1e-6)
 
 
 @pytest.mark.slow

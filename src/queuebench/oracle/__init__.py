@@ -1,8 +1,8 @@
 """The exact oracle: effects and estimands of power-of-d dispatch without simulation.
 
-Homogeneous servers, exponential service, Poisson arrivals. `solve` answers for one pair of policies,
-`effect_curve` for several treated shares; `applies` says beforehand whether the state set is small
-enough.
+Homogeneous servers, exponential service, Poisson arrivals. `solve` answers for one pair of
+policies, `effect_curve` for several treated shares; `applies` says beforehand whether the state
+set is small enough.
 """
 
 from queuebench.oracle.closed_forms import (

@@ -1,9 +1,9 @@
 """State sets that follow the probability: vectors of negligible probability are not enumerated.
 
-The set starts as the most even vector for each number of jobs and grows in rounds. In each round the law
-on the current set is improved by a few sweeps; then every vector just outside whose estimated
-probability exceeds a threshold is taken in. The estimate is the flow into it over the largest
-exit rate, which is what uniformization would put there in one step.
+The set starts as the most even vector for each number of jobs and grows in rounds. In each round
+the law on the current set is improved by a few sweeps; then every vector just outside whose
+estimated probability exceeds a threshold is taken in. The estimate is the flow into it over the
+largest exit rate, which is what uniformization would put there in one step.
 """
 
 from math import ceil, log
@@ -223,7 +223,7 @@ def _assemble(level, first, length, count, law, new_level, origin, step, directi
 
 @njit
 def _write_neighbour(first, length, count, x, step, direction, out_length, out_count, end):
-    """Write the steps of ``x`` with one server of a step one job longer or shorter; return the end."""
+    """Write the steps of ``x`` after a move of one server of a step by one job; return the end."""
     servers_left = count[first[x]]
     moved = length[step] + direction
     placed = False

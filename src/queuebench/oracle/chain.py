@@ -148,7 +148,7 @@ def push_down(first, count, down, lo, hi, source, target):
 
 @njit
 def censored_flow(first, count, censored, table, rate, law):
-    """Return the stationary rates of the arrivals and of the departures that would leave the set."""
+    """Return the stationary rates of arrivals and of departures that would leave the set."""
     arrivals = 0.0
     departures = 0.0
     for x in range(law.size):

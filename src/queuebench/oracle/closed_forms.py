@@ -1,10 +1,10 @@
-"""What queueing theory gives in closed form: one queue, independent queues, infinitely many servers."""
+"""What queueing theory gives in closed form: one queue, or infinitely many servers."""
 
 import numpy as np
 
 
 def mm1_response(load):
-    """Return the mean response time of an M/M/1 queue, which is also that of random routing (d = 1).
+    """Return the mean response time of an M/M/1 queue, also that of random routing (d = 1).
 
     Parameters
     ----------
@@ -28,8 +28,8 @@ def mm1_response(load):
 def large_system_tail(load, d, longest):
     """Return the share of servers with at least ``j`` jobs as the number of servers grows.
 
-    The fixed point of the supermarket model: ``load ** ((d**j - 1) / (d - 1))`` (Vvedenskaya, Dobrushin
-    and Karpelevich 1996; Mitzenmacher 1996).
+    The fixed point of the supermarket model: ``load ** ((d**j - 1) / (d - 1))`` (Vvedenskaya,
+    Dobrushin and Karpelevich 1996; Mitzenmacher 1996).
 
     Parameters
     ----------

@@ -48,8 +48,8 @@ def estimate_states(
     Returns
     -------
     StateEstimate
-        Of the policy that samples fewer servers: its queues are the longest, so its set, not that of
-        the other policy or of a mixture, is the largest.
+        Of the policy that samples fewer servers: its queues are the longest, so its set, not that
+        of the other policy or of a mixture, is the largest.
 
     Raises
     ------

@@ -1,10 +1,10 @@
-"""Truncated differences in Q: what an arrival's arm costs the arrivals up to ``L`` places behind it.
+"""Truncated differences in Q: what an arrival's arm costs the next ``L`` arrivals.
 
-Routing an arrival by treatment instead of control changes the law of the state just after it by a signed
-measure. Until the next arrival only departures happen, and these lower the number of jobs: the state met
-by the next arrival follows from one exact pass from the highest level down. The same pass routes that arrival
-by the mixed policy. The costs of the ``m``-th arrival are then one inner product each, so one chain of passes
-serves all horizons and both costs.
+Routing an arrival by treatment instead of control changes the law of the state just after it by a
+signed measure. Until the next arrival only departures happen, and these lower the number of jobs:
+the state met by the next arrival follows from one exact pass from the highest level down. The
+same pass routes that arrival by the mixed policy. The costs of the ``m``-th arrival are then one
+inner product each, so one chain of passes serves all horizons and both costs.
 """
 
 import numpy as np
@@ -30,9 +30,9 @@ def truncated_differences(chain, law, control, treatment, longest):
     Returns
     -------
     queue, response : ndarray of float64, shape (longest + 1,)
-        Difference (treatment minus control) of the expected sums of the costs of arrivals ``i`` to
-        ``i + L``, for ``L = 0, 1, ...``, in mean service times. The cost of one arrival is the number in
-        system it finds over ``Lambda``, and its expected response time.
+        Difference (treatment minus control) of the expected sums of the costs of arrivals ``i``
+        to ``i + L``, for ``L = 0, 1, ...``, in mean service times. The cost of one arrival is the
+        number in system it finds over ``Lambda``, and its expected response time.
     """
     jobs = chain.states.jobs() / chain.rate
     response_cost = chain.expected_response()
@@ -63,7 +63,7 @@ def arm_difference(chain, law, control, treatment):
 
 @njit
 def _route(first, count, up, table, scale, law, target):
-    """Add the law just after an arrival, times ``scale``; arrivals turned away stay where they are."""
+    """Add ``scale`` times the law just after an arrival; one turned away leaves its state."""
     for x in range(law.size):
         amount = scale * law[x]
         last = first[x + 1] - 1

@@ -1,8 +1,8 @@
 """The Poisson equation: what a state costs in the long run, relative to the average state.
 
-``V`` solves ``sum_y rate(x -> y) (V(y) - V(x)) = -(cost(x) - mean cost)`` with cost rate "number in
-system"; it is fixed by ``V(empty system) = 0``. Sweeps over the levels are interleaved with an exact
-correction of each level by a constant, the counterpart of the aggregation in `stationary`.
+``V`` solves ``sum_y rate(x -> y) (V(y) - V(x)) = -(cost(x) - mean cost)`` with cost rate "number
+in system"; it is fixed by ``V(empty system) = 0``. Sweeps over the levels are interleaved with an
+exact correction of each level by a constant, the counterpart of the aggregation in `stationary`.
 """
 
 import numpy as np
@@ -90,7 +90,7 @@ def _sweep(level, first, count, up, down, table, rate, exit_rate, mean, values, 
 def _correct_levels(
     level, first, count, up, down, table, rate, exit_rate, departure_rate, law, mean, values
 ):
-    """Shift each level so that the residuals cancel within it; return their mean size before that."""
+    """Shift each level so that its residuals cancel; return their mean size before that."""
     levels = level.size - 1
     excess = np.zeros(levels)
     upward = np.zeros(levels)

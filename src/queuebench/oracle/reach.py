@@ -2,7 +2,7 @@
 
 from math import ceil, exp, log
 
-# Measured: the arrays of a state set with some seven queue lengths per state, and those of a solution.
+# Measured at the peak of a solution whose states have some seven different queue lengths each.
 BYTES_PER_STATE = 400
 LOG_LIMIT = 40.0
 
@@ -24,9 +24,10 @@ class TooManyStatesError(ValueError):
         self.states, self.max_states, self.at_least = states, max_states, at_least
         bound = "at least " if at_least else "about "
         super().__init__(
-            f"the exact solution needs {bound}{states:,} states and {bound}{memory_gib(states):.1f} "
-            f"GiB of memory, more than max_states={max_states:,} ({memory_gib(max_states):.1f} GiB); "
-            "allow more states, ask for a larger tolerance or a smaller cut, or simulate"
+            f"the exact solution needs {bound}{states:,} states and {bound}"
+            f"{memory_gib(states):.1f} GiB of memory, more than max_states={max_states:,} "
+            f"({memory_gib(max_states):.1f} GiB); allow more states, ask for a larger tolerance "
+            "or a smaller cut, or simulate"
         )
 
 

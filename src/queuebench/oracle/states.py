@@ -1,11 +1,12 @@
 """Occupancy vectors, grouped by the number of jobs in the system.
 
-A state is the histogram of queue lengths: how many of the ``N`` exchangeable servers hold ``0, 1, 2, ...``
-jobs, which is the occupancy vector ``k_1 >= k_2 >= ...`` (``k_j`` servers with at least ``j`` jobs) in
-another notation. It is stored as its *steps*, one per queue length that occurs, in increasing order:
-``length[s]`` and ``count[s]``, the number of servers with at least that many jobs. An arrival moves one
-server from a step's length to the next, a departure to the one before, so both kinds of transition are
-one entry per step, and every transition joins two neighbouring *levels* (numbers of jobs).
+A state is the histogram of queue lengths: how many of the ``N`` exchangeable servers hold ``0, 1,
+2, ...`` jobs, which is the occupancy vector ``k_1 >= k_2 >= ...`` (``k_j`` servers with at least
+``j`` jobs) in another notation. It is stored as its *steps*, one per queue length that occurs, in
+increasing order: ``length[s]`` and ``count[s]``, the number of servers with at least that many
+jobs. An arrival moves one server from a step's length to the next, a departure to the one before,
+so both kinds of transition are one entry per step, and every transition joins two neighbouring
+*levels* (numbers of jobs).
 """
 
 from dataclasses import dataclass
@@ -37,10 +38,11 @@ class StateSet:
     length, count : ndarray of int16, shape (steps,)
         A queue length that occurs, and the number of servers with at least that length.
     up, down : ndarray of int32, shape (steps,)
-        The state after an arrival to (a departure from) a server of that length, the state itself where
-        the event changes nothing.
+        The state after an arrival to (a departure from) a server of that length, the state itself
+        where the event changes nothing.
     censored : ndarray of uint8, shape (steps,)
-        Which of the two true neighbours are outside the set, so that ``up`` or ``down`` is a substitute.
+        Which of the two true neighbours are outside the set, so that ``up`` or ``down`` is a
+        substitute.
     """
 
     servers: int
@@ -101,9 +103,9 @@ def full_set(servers, cut):
 def linked(servers, cut, level, first, length, count):
     """Return the state set with these states, its neighbours looked up.
 
-    A neighbour outside an adapted set (``cut`` is None) is replaced by the one that the same event at the
-    server nearest in length would have led to: the number of jobs then moves as it should. Where
-    there is none, as with a full set, the event changes nothing.
+    A neighbour outside an adapted set (``cut`` is None) is replaced by the one that the same
+    event at the server nearest in length would have led to: the number of jobs then moves as it
+    should. Where there is none, as with a full set, the event changes nothing.
 
     Parameters
     ----------

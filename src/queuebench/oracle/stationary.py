@@ -1,10 +1,10 @@
 """The stationary law, by sweeps over the levels with exact aggregation to the number of jobs.
 
-Transitions only join neighbouring levels, so one Gauss-Seidel sweep solves level after level. What sweeps
-alone resolve slowly is the number of jobs, a nearly critical random walk; given the law within each
-level, the masses of the levels follow exactly from the balance of the flow up and down (iterative
-aggregation and disaggregation: Koury, McAllister and Stewart, *Iterative methods for computing stationary
-distributions of nearly completely decomposable Markov chains*, 1984).
+Transitions only join neighbouring levels, so one Gauss-Seidel sweep solves level after level.
+What sweeps alone resolve slowly is the number of jobs, a nearly critical random walk; given the
+law within each level, the masses of the levels follow exactly from the balance of the flow up and
+down (iterative aggregation and disaggregation: Koury, McAllister and Stewart, *Iterative methods
+for computing stationary distributions of nearly completely decomposable Markov chains*, 1984).
 """
 
 import numpy as np
@@ -23,10 +23,10 @@ class NotSolvedError(RuntimeError):
 def stationary_law(chain, law, tolerance, max_sweeps=20_000):
     """Return the stationary law, and the error that its residual can cause.
 
-    The mean cost of an inexact law ``p`` is off by ``-sum_x r(x) V(x)``, with ``r`` the net flow into each
-    state and ``V`` the relative values. These are not known here; the relative values under random
-    routing, ``sum over servers of q (q + 1) / (2 (1 - load))``, stand in for them: any policy that sends
-    jobs to shorter queues makes a long queue cost less than that.
+    The mean cost of an inexact law ``p`` is off by ``-sum_x r(x) V(x)``, with ``r`` the net flow
+    into each state and ``V`` the relative values. These are not known here; those of random
+    routing, ``sum over servers of q (q + 1) / (2 (1 - load))``, stand in for them. They are exact
+    for ``d = 1``, and too large for larger ``d``, where newcomers avoid the long queues.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ def start_law(chain):
 
 
 def improve(chain, law, sweeps, relaxation=1.0):
-    """Sweep ``law`` in place, alternately down and up, and set the levels' masses after each sweep."""
+    """Sweep ``law`` in place, alternately down and up; each sweep sets the levels' masses."""
     inflow = np.empty_like(law)
     for i in range(sweeps):
         _sweep(*chain.states.graph, chain.table, chain.rate, chain.exit_rate, inflow, law,
