@@ -6,14 +6,34 @@ import numpy as np
 import pytest
 
 from queuebench.oracle import large_system_response, large_system_tail, mm1_response, solve
+from queuebench.oracle.chain import routing_table
+from queuebench.oracle.refine import adapted_stages, refine
 
 
 @pytest.mark.parametrize(("servers", "load"), [(1, 0.3), (1, 0.8), (2, 0.7), (4, 0.5)])
 def test_random_routing_is_independent_queues(servers, load):
-    result = solve(servers, load, 1, 1, tolerance=1e-6)
-    assert result.control.c_w == pytest.approx(mm1_response(load), abs=result.control.c_w_error)
-    assert result.control.c_w_error <= 1e-6
-    assert result.control.c_q == pytest.approx(servers * load / (1 - load), rel=1e-5)
+    stages = adapted_stages(servers, routing_table(servers, 1), servers * load, 1e-6, 10**6)
+    solved = refine(stages, lambda stage: [stage.mean_response], 1e-6)
+    error = solved.errors[0] + solved.stage.residual
+    assert error <= 1.1e-6
+    assert solved.values[0] == pytest.approx(mm1_response(load), abs=error)
+    assert solved.stage.mean_jobs == pytest.approx(
+        servers * load / (1 - load), abs=error * servers * load
+    )
+
+
+def test_random_routing_needs_no_states():
+    result = solve(4, 0.5, 1, 2, tolerance=1e-3)
+    assert result.control.c_w == mm1_response(0.5)
+    assert result.control.c_q == pytest.approx(4)
+    assert result.control.states == result.control.c_w_error == 0
+    assert result.gte_error == result.treatment.c_w_error > 0
+
+
+def test_a_single_server_makes_all_policies_one():
+    result = solve(1, 0.6, 1, 1, cut=60, tolerance=1e-9, horizons=(3,))
+    assert result.control.c_w == pytest.approx(2.5, abs=result.control.c_w_error)
+    assert (result.gte, result.naive, result.dq) == pytest.approx((0, 0, 0), abs=1e-12)
 
 
 def test_equal_policies_have_no_effect():

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from queuebench.oracle.chain import routing_table
+from queuebench.oracle.closed_forms import mm1_response
 from queuebench.oracle.horizons import arm_difference, truncated_differences
 from queuebench.oracle.poisson import relative_values
 from queuebench.oracle.refine import (
@@ -37,7 +38,7 @@ class PolicyResult:
         With a cut, the probability that some queue is that long; with an adapted set, the share of
         events that would leave it.
     states : int
-        States of the set.
+        States of the set; 0 where a closed form needs none (``d = 1`` without a cut).
     """
 
     c_w: float
@@ -244,8 +245,8 @@ def solve(
         d_control=d_control,
         d_treatment=d_treatment,
         cut=cut,
-        control=_policy(cell, control),
-        treatment=_policy(cell, treatment),
+        control=_policy(cell, d_control),
+        treatment=_policy(cell, d_treatment),
         mixed=_mixed(cell, control, treatment, treated_share, horizons),
     )
 
@@ -326,11 +327,28 @@ class Cell:
         return adapted_stages(self.servers, table, self.rate, tolerance, self.max_states)
 
 
-def _policy(cell, table):
+def _policy(cell, d):
     """Solve one policy; each of the two takes half of the effect's tolerance."""
+    if d == 1 and cell.cut is None:
+        return _random_routing(cell)
     tolerance = cell.tolerance / 2
-    refined = refine(cell.stages(table, tolerance), lambda stage: [stage.mean_response], tolerance)
+    stages = cell.stages(routing_table(cell.servers, d), tolerance)
+    refined = refine(stages, lambda stage: [stage.mean_response], tolerance)
     return _policy_result(refined.stage, refined.errors[0])
+
+
+def _random_routing(cell):
+    """Return the closed form: random routing needs the most states, and none at all."""
+    response = mm1_response(cell.load)
+    return PolicyResult(
+        c_w=response,
+        c_q=cell.rate * response,
+        c_w_error=0.0,
+        c_q_error=0.0,
+        residual=0.0,
+        mass_at_cut=0.0,
+        states=0,
+    )
 
 
 def _policy_result(stage, set_error):

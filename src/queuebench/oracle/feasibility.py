@@ -8,7 +8,9 @@ from queuebench.oracle.reach import TooManyStatesError, memory_gib
 from queuebench.oracle.refine import refine
 from queuebench.oracle.states import full_size
 
-PROBE_STATES = 100_000
+PROBE_STATES = 200_000
+# Near the tolerance, DQ's error is about this many times that of the mean response time.
+DQ_SENSITIVITY = 10
 
 
 @dataclass(frozen=True)
@@ -21,7 +23,7 @@ class StateEstimate:
         Number of states.
     kind : str
         ``"exact"`` if counted (a cut, or a set small enough to be solved while predicting),
-        ``"predicted"`` or ``"at least"``.
+        ``"predicted"``, or ``"at least"`` where the probe says no more.
     memory_gib : float
         Memory that the solution takes, in GiB.
     """
@@ -36,20 +38,29 @@ class StateEstimate:
 
 
 def estimate_states(
-    servers, load, d_control, d_treatment, *, cut=None, tolerance=DEFAULT_TOLERANCE
+    servers,
+    load,
+    d_control,
+    d_treatment,
+    treated_share=0.5,
+    *,
+    cut=None,
+    tolerance=DEFAULT_TOLERANCE,
 ):
     """Predict how many states `solve` needs, from sets small enough to be solved in seconds.
 
+    The fewer servers a policy samples, the longer its queues and the larger its set. So the policy
+    that samples fewer decides, unless that one is random routing: then the mixture does.
+
     Parameters
     ----------
-    servers, load, d_control, d_treatment, cut, tolerance
+    servers, load, d_control, d_treatment, treated_share, cut, tolerance
         As in `solve`.
 
     Returns
     -------
     StateEstimate
-        Of the policy that samples fewer servers: its queues are the longest, so its set, not that
-        of the other policy or of a mixture, is the largest.
+        Of the largest set.
 
     Raises
     ------
@@ -57,13 +68,15 @@ def estimate_states(
         If an argument is out of range.
     """
     cell = Cell(servers, load, cut, tolerance, PROBE_STATES)
-    table, _ = (routing_table(servers, d) for d in sorted((d_control, d_treatment)))
+    control, treatment = (routing_table(servers, d) for d in (d_control, d_treatment))
     if cut is not None:
         return StateEstimate(full_size(servers, cut), "exact")
+    table, wanted = control if d_control <= d_treatment else treatment, tolerance / 2
+    if min(d_control, d_treatment) == 1:
+        table = treated_share * treatment + (1 - treated_share) * control
+        wanted = tolerance / DQ_SENSITIVITY
     try:
-        refined = refine(
-            cell.stages(table, tolerance / 2), lambda stage: [stage.mean_response], tolerance / 2
-        )
+        refined = refine(cell.stages(table, wanted), lambda stage: [stage.mean_response], wanted)
     except TooManyStatesError as error:
         return StateEstimate(error.states, "at least" if error.at_least else "predicted")
     return StateEstimate(refined.stage.law.size, "exact")
@@ -74,6 +87,7 @@ def applies(
     load,
     d_control,
     d_treatment,
+    treated_share=0.5,
     *,
     cut=None,
     tolerance=DEFAULT_TOLERANCE,
@@ -85,7 +99,7 @@ def applies(
 
     Parameters
     ----------
-    servers, load, d_control, d_treatment, cut, tolerance, max_states
+    servers, load, d_control, d_treatment, treated_share, cut, tolerance, max_states
         As in `solve`.
 
     Returns
@@ -97,5 +111,7 @@ def applies(
     ValueError
         If an argument is out of range.
     """
-    estimate = estimate_states(servers, load, d_control, d_treatment, cut=cut, tolerance=tolerance)
+    estimate = estimate_states(
+        servers, load, d_control, d_treatment, treated_share, cut=cut, tolerance=tolerance
+    )
     return estimate.kind != "at least" and estimate.states <= max_states
