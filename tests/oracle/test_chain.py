@@ -10,7 +10,6 @@ from queuebench.oracle.horizons import arm_difference, truncated_differences
 from queuebench.oracle.poisson import relative_values
 from queuebench.oracle.states import full_set
 from queuebench.oracle.stationary import (
-    NotSolvedError,
     balance_residual,
     random_routing_values,
     start_law,
@@ -102,9 +101,7 @@ def test_truncated_differences_end_at_the_poisson_solution():
     assert queue[0] == 0
 
 
-def test_unmet_tolerance_is_an_error(solved):
+def test_unmet_tolerances_show_in_the_errors_returned(solved):
     chain, law = solved
-    with pytest.raises(NotSolvedError, match="after 10 sweeps"):
-        stationary_law(chain, start_law(chain), 1e-12, max_sweeps=10)
-    with pytest.raises(NotSolvedError, match="after 10 sweeps"):
-        relative_values(chain, law, 1e-12, max_sweeps=10)
+    assert stationary_law(chain, start_law(chain), 1e-12, max_sweeps=10)[1] > 1e-12
+    assert relative_values(chain, law, 1e-12, max_sweeps=4)[1] > 1e-12

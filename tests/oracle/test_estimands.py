@@ -51,7 +51,7 @@ def test_error_bounds_hold(fine, tolerance):
         assert abs(found.c_w - true.c_w) <= found.c_w_error + true.c_w_error
         assert abs(found.c_q - true.c_q) <= found.c_q_error + true.c_q_error
     assert abs(rough.gte - fine.gte) <= rough.gte_error + fine.gte_error
-    assert rough.gte_error <= 1.1 * tolerance
+    assert rough.gte_error <= tolerance
     assert abs(rough.naive - fine.naive) <= rough.mixed.naive_error + fine.mixed.naive_error
     assert abs(rough.dq - fine.dq) <= rough.mixed.dq_error + fine.mixed.dq_error
     for horizon in (4, 30):

@@ -19,7 +19,7 @@ from queuebench.oracle.estimands import (
 )
 from queuebench.oracle.feasibility import StateEstimate, applies, estimate_states
 from queuebench.oracle.reach import TooManyStatesError
-from queuebench.oracle.stationary import NotSolvedError
+from queuebench.oracle.refine import NotSolvedError
 
 __all__ = [
     "MixedResult",

@@ -12,6 +12,7 @@ from queuebench.oracle.refine import (
     adapted_stages,
     change_to_error,
     cut_stages,
+    mean_response,
     refine,
     solver_tolerance,
 )
@@ -64,8 +65,6 @@ class MixedResult:
         Mean response of the treated minus that of the controls, and a bound on its error.
     dq, dq_error : float
         DQ estimand, the derivative of ``c_w`` with respect to ``p``, and a bound on its error.
-    poisson_residual : float
-        Stationary mean of the absolute residual of the Poisson equation, in jobs.
     truncated : dict of int to tuple (queue, response)
         DQ estimands truncated at a horizon of that many arrivals, with the cost number in system
         over ``Lambda`` and with the response-time cost.
@@ -79,7 +78,6 @@ class MixedResult:
     naive_error: float
     dq: float
     dq_error: float
-    poisson_residual: float
     truncated: dict[int, tuple[float, float]] = field(default_factory=dict)
     truncated_error: dict[int, tuple[float, float]] = field(default_factory=dict)
 
@@ -236,6 +234,8 @@ def solve(
         If an argument is out of range.
     TooManyStatesError
         If the set would outgrow ``max_states``.
+    NotSolvedError
+        If the solvers stall above the tolerance on a set with a cut.
     """
     cell = Cell(servers, load, cut, tolerance, max_states)
     control, treatment = routing_table(servers, d_control), routing_table(servers, d_treatment)
@@ -333,7 +333,7 @@ def _policy(cell, d):
         return _random_routing(cell)
     tolerance = cell.tolerance / 2
     stages = cell.stages(routing_table(cell.servers, d), tolerance)
-    refined = refine(stages, lambda stage: [stage.mean_response], tolerance)
+    refined = refine(stages, mean_response, tolerance)
     return _policy_result(refined.stage, refined.errors[0])
 
 
@@ -351,13 +351,12 @@ def _random_routing(cell):
     )
 
 
-def _policy_result(stage, set_error):
-    error = float(set_error) + stage.residual
+def _policy_result(stage, error):
     return PolicyResult(
         c_w=stage.mean_response,
         c_q=stage.mean_jobs,
-        c_w_error=error,
-        c_q_error=error * stage.chain.rate,
+        c_w_error=float(error),
+        c_q_error=float(error) * stage.chain.rate,
         residual=stage.residual,
         mass_at_cut=stage.mass_at_cut,
         states=stage.law.size,
@@ -371,31 +370,37 @@ def _mixed(cell, control, treatment, share, horizons):
     horizons = sorted(set(horizons))
     if horizons and (horizons[0] < 0 or any(h != int(h) for h in horizons)):
         raise ValueError(f"horizons are {horizons}; they count arrivals: whole, from 0 up")
-    residuals = []
-
-    def answers(stage):
-        naive = _naive(stage, control, treatment)
-        dq, residual = _dq(stage, control, treatment, cell.tolerance)
-        residuals.append(residual)
-        return [stage.mean_response, naive, dq]
-
     table = share * treatment + (1 - share) * control
-    refined = refine(cell.stages(table, cell.tolerance), answers, cell.tolerance)
+    refined = refine(
+        cell.stages(table, cell.tolerance),
+        lambda stage: _estimands(stage, control, treatment, cell.tolerance),
+        cell.tolerance,
+    )
     _, naive, dq = map(float, refined.values)
     response_error, naive_error, dq_error = map(float, refined.errors)
-    solver_error = refined.stage.residual + _dq_error(cell, residuals[-1])
-    truncated, truncated_error = _truncated(refined, control, treatment, horizons, solver_error)
+    truncated, truncated_error = _truncated(refined, control, treatment, horizons)
     return MixedResult(
         treated_share=share,
         policy=_policy_result(refined.stage, response_error),
         naive=naive,
-        naive_error=naive_error + refined.stage.residual,
+        naive_error=naive_error,
         dq=dq,
-        dq_error=dq_error + solver_error,
-        poisson_residual=residuals[-1],
+        dq_error=dq_error,
         truncated=truncated,
         truncated_error=truncated_error,
     )
+
+
+def _estimands(stage, control, treatment, tolerance):
+    """Return mean response, naive and DQ estimand, and the errors that the solvers leave in them.
+
+    DQ is off by the Poisson equation's residual summed over the time for which the two routings of
+    one job make a difference, of the order of that job's extra work, ``1 / (1 - load)``.
+    """
+    rest = stage.chain.rate * (1 - stage.chain.load)
+    dq, residual = _dq(stage, control, treatment, rest * solver_tolerance(tolerance))
+    values = [stage.mean_response, _naive(stage, control, treatment), dq]
+    return values, [stage.residual, stage.residual, stage.residual + residual / rest]
 
 
 def _naive(stage, control, treatment):
@@ -404,24 +409,13 @@ def _naive(stage, control, treatment):
 
 
 def _dq(stage, control, treatment, tolerance):
-    """Return the DQ estimand and the residual of the Poisson equation it comes from."""
+    """Return the DQ estimand and the residual of the Poisson equation it comes from, in jobs."""
     change = arm_difference(stage.chain, stage.law, control, treatment)
-    chain = stage.chain
-    wanted = solver_tolerance(tolerance) * chain.rate * (1 - chain.load)
-    values, residual = relative_values(chain, stage.law, wanted)
+    values, residual = relative_values(stage.chain, stage.law, tolerance)
     return float(change @ values), residual
 
 
-def _dq_error(cell, residual):
-    """Return what the residual of the Poisson equation can do to the DQ estimand.
-
-    DQ is off by the residual summed over the time for which the two routings of one job make a
-    difference, of the order of that job's extra work, ``1 / (1 - load)``.
-    """
-    return residual / (cell.rate * (1 - cell.load))
-
-
-def _truncated(refined, control, treatment, horizons, solver_error):
+def _truncated(refined, control, treatment, horizons):
     """Return the truncated estimands of both costs and their errors, by horizon."""
     if not horizons:
         return {}, {}
@@ -431,7 +425,7 @@ def _truncated(refined, control, treatment, horizons, solver_error):
         ]
         for stage in (refined.stage, refined.coarser)
     )
-    errors = change_to_error(coarse, fine, refined.stage.chain) + solver_error
+    errors = change_to_error(coarse, fine, refined.stage.chain) + refined.stage.residual
     return _by_horizon(horizons, fine), _by_horizon(horizons, errors)
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from queuebench.oracle.chain import routing_table
 from queuebench.oracle.estimands import DEFAULT_TOLERANCE, MAX_STATES, Cell
 from queuebench.oracle.reach import TooManyStatesError, memory_gib
-from queuebench.oracle.refine import refine
+from queuebench.oracle.refine import mean_response, refine
 from queuebench.oracle.states import full_size
 
 PROBE_STATES = 200_000
@@ -76,7 +76,7 @@ def estimate_states(
         table = treated_share * treatment + (1 - treated_share) * control
         wanted = tolerance / DQ_SENSITIVITY
     try:
-        refined = refine(cell.stages(table, wanted), lambda stage: [stage.mean_response], wanted)
+        refined = refine(cell.stages(table, wanted), mean_response, wanted)
     except TooManyStatesError as error:
         return StateEstimate(error.states, "at least" if error.at_least else "predicted")
     return StateEstimate(refined.stage.law.size, "exact")

@@ -30,6 +30,10 @@ HOPELESS = 10
 PREDICTIVE_STATES = 50_000
 
 
+class NotSolvedError(RuntimeError):
+    """An iteration did not reach its tolerance."""
+
+
 @dataclass(frozen=True)
 class Stage:
     """One state set in a sequence of finer ones, with its stationary law.
@@ -74,17 +78,26 @@ class Stage:
         )
         return float((arrivals + departures) / (2 * chain.rate))
 
+    @property
+    def covering(self):
+        """Whether the chain is on the set nearly always, so that finer sets change little.
+
+        Two sets that most events would leave can agree because both are wrong.
+        """
+        return self.chain.states.cut is not None or self.mass_at_cut <= COVERING
+
 
 @dataclass(frozen=True)
 class Refined:
-    """Answers on the finest set, with the errors that the last refinement suggests.
+    """Answers on the finest set.
 
     Attributes
     ----------
     stage, coarser : Stage
         The finest set and the one before it.
     values, errors : ndarray of float64, shape (answers,)
-        The answers on the finest set, and bounds on what the states left out change.
+        The answers on the finest set and bounds on their errors: what the last refinement changed,
+        plus what the solvers' residuals can do.
     """
 
     stage: Stage
@@ -112,25 +125,43 @@ def refine(stages, answers, tolerance):
     stages : iterable of Stage
         Ever finer; at least two.
     answers : callable
-        From a `Stage` to a sequence of floats.
+        From a `Stage` to a sequence of answers and one of the errors that the solvers leave in
+        them.
     tolerance : float
         Largest error wanted.
 
     Returns
     -------
     Refined
+
+    Raises
+    ------
+    NotSolvedError
+        If the stages end and the solvers' errors exceed the tolerance.
     """
-    result = stage = values = None
+    stage = values = None
     for finer in stages:
-        coarser, before = stage, values
-        stage, values = finer, np.asarray(answers(finer))
-        if coarser is not None:
-            errors = change_to_error(before, values, stage.chain)
-            result = Refined(stage, coarser, values, errors)
-            covering = stage.chain.states.cut is not None or stage.mass_at_cut <= COVERING
-            if covering and np.all(errors <= tolerance):
-                break
-    return result
+        if not finer.covering:
+            continue
+        coarser, before, stage = stage, values, finer
+        values, solver_errors = map(np.asarray, answers(stage))
+        if coarser is None:
+            continue
+        errors = change_to_error(before, values, stage.chain) + solver_errors
+        if np.all(errors <= tolerance):
+            break
+    else:
+        if np.any(solver_errors > tolerance):
+            raise NotSolvedError(
+                f"the residuals leave errors up to {solver_errors.max():.1e}, above the tolerance "
+                f"{tolerance:.1e}; a larger one would do"
+            )
+    return Refined(stage, coarser, values, errors)
+
+
+def mean_response(stage):
+    """Answer with the mean response time, for `refine`."""
+    return [stage.mean_response], [stage.residual]
 
 
 def cut_stages(servers, table, rate, cut, tolerance, max_states):
