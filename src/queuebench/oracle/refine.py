@@ -15,7 +15,7 @@ from queuebench.oracle.adapt import grow, seed_chain
 from queuebench.oracle.chain import Chain, build_chain, censored_flow
 from queuebench.oracle.reach import TooManyStatesError, extrapolate_states
 from queuebench.oracle.states import full_set, full_size
-from queuebench.oracle.stationary import improve, start_law, stationary_law
+from queuebench.oracle.stationary import MAX_SWEEPS, improve, start_law, stationary_law
 
 FIRST_THRESHOLD = 1e-4
 REFINEMENT = 10.0
@@ -23,6 +23,8 @@ REFINEMENT = 10.0
 SOLVER_SHARE = 0.02
 SOLVER_FLOOR = 1e-11
 WARM_UP_SWEEPS = 10
+# A set that is not covering only has to show where to grow.
+ROUGH_SWEEPS = 100
 # A set that more than this share of the events would leave says nothing about the ones to come.
 COVERING = 0.01
 # Giving up early takes a prediction this many times above what is allowed, from sets this large.
@@ -235,7 +237,9 @@ def adapted_stages(servers, table, rate, tolerance, max_states):
                 raise
             predicted = extrapolate_states(history, tolerance)
             raise TooManyStatesError(max(predicted, error.states), max_states) from None
-        stage = _solved(chain, law, tolerance)
+        stage = _solved(chain, law, tolerance, ROUGH_SWEEPS)
+        if stage.covering:
+            stage = _solved(chain, stage.law, tolerance)
         yield stage
         history.append((threshold, law.size, stage.mean_response, stage.mass_at_cut))
         if len(history) >= 3 and law.size > PREDICTIVE_STATES:
@@ -246,6 +250,7 @@ def adapted_stages(servers, table, rate, tolerance, max_states):
         threshold /= REFINEMENT
 
 
-def _solved(chain, law, tolerance):
-    law, residual = stationary_law(chain, law, chain.rate * solver_tolerance(tolerance))
+def _solved(chain, law, tolerance, max_sweeps=MAX_SWEEPS):
+    wanted = chain.rate * solver_tolerance(tolerance)
+    law, residual = stationary_law(chain, law, wanted, max_sweeps)
     return Stage(chain, law, residual / chain.rate)
