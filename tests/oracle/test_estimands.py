@@ -77,6 +77,7 @@ def test_adapted_set_agrees_with_the_full_set():
 def test_a_cut_errs_by_no_more_than_it_says(cut):
     result = solve(3, 0.5, 1, 2, cut=cut, tolerance=1e-8)
     assert abs(result.control.c_w - 2) <= result.control.c_w_error
+    assert result.control.c_w_error < 5 * abs(result.control.c_w - 2)
     assert 0 < result.control.mass_at_cut <= 3 * 0.5**cut
 
 

@@ -1,5 +1,6 @@
 """The reference table of the queueing experiment: computed by two earlier, independent programs."""
 
+import numpy as np
 import pytest
 
 from queuebench.oracle import solve
@@ -69,3 +70,14 @@ def test_adapted_set_at_high_load():
     result = solve(20, 0.9, 2, 3, tolerance=1e-5)
     assert result.gte_error <= 1e-5
     assert result.gte == pytest.approx(-0.5655, abs=0.0010)  # simulated, with its standard error
+
+
+def test_error_of_a_cut_covers_the_next_cuts():
+    """At d = 2 the mass at the cut falls ever faster, at d = 1 by the load."""
+    rough = solve(6, 0.8, 2, 3, cut=7, tolerance=1e-8, horizons=(20,))
+    fine = solve(6, 0.8, 2, 3, cut=16, tolerance=1e-8, horizons=(20,))
+    assert abs(rough.gte - fine.gte) <= rough.gte_error
+    assert abs(rough.naive - fine.naive) <= rough.mixed.naive_error
+    assert abs(rough.dq - fine.dq) <= rough.mixed.dq_error
+    gap = np.abs(np.subtract(rough.truncated[20], fine.truncated[20]))
+    assert (gap <= rough.mixed.truncated_error[20]).all()

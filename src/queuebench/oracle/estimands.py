@@ -10,10 +10,10 @@ from queuebench.oracle.horizons import arm_difference, truncated_differences
 from queuebench.oracle.poisson import relative_values
 from queuebench.oracle.refine import (
     adapted_stages,
-    change_to_error,
     cut_stages,
     mean_response,
     refine,
+    refinement_error,
     solver_tolerance,
 )
 
@@ -425,7 +425,7 @@ def _truncated(refined, control, treatment, horizons):
         ]
         for stage in (refined.stage, refined.coarser)
     )
-    errors = change_to_error(coarse, fine, refined.stage.chain) + refined.stage.residual
+    errors = refinement_error(refined.coarser, refined.stage, coarse, fine) + refined.stage.residual
     return _by_horizon(horizons, fine), _by_horizon(horizons, errors)
 
 

@@ -1,9 +1,10 @@
 """Refining the state set until an answer stops changing.
 
 An adapted set is refined by a smaller threshold, a cut one is compared with the next shorter cut.
-What the last refinement changed is the error reported. Changes shrink from one threshold to the
-next by more than half, so the last one exceeds the sum of those to come; from one cut to the next
-they shrink at least like the load, and that geometric series is added.
+The error reported is drawn from what the last refinement changed. Changes shrink from one
+threshold to the next by more than half, so the last one exceeds the sum of those to come. From one
+cut to the next they shrink about as fast as the mass at the cut: twice that geometric series is
+reported.
 """
 
 from dataclasses import dataclass
@@ -23,6 +24,8 @@ REFINEMENT = 10.0
 SOLVER_SHARE = 0.02
 SOLVER_FLOOR = 1e-11
 WARM_UP_SWEEPS = 10
+# Costs grow with the cut, so changes shrink a little more slowly than the mass at the cut.
+SAFETY = 2.0
 # A set that is not covering only has to show where to grow.
 ROUGH_SWEEPS = 100
 # A set that more than this share of the events would leave says nothing about the ones to come.
@@ -113,10 +116,25 @@ def solver_tolerance(tolerance):
     return max(SOLVER_SHARE * tolerance, SOLVER_FLOOR)
 
 
-def change_to_error(coarser, finer, chain):
-    """Return the error bound of the answers ``finer``, given those on the next coarser set."""
-    factor = 1.0 if chain.states.cut is None else 1.0 / (1.0 - chain.load)
-    return factor * np.abs(np.asarray(finer) - np.asarray(coarser))
+def refinement_error(coarser, finer, before, values):
+    """Return bounds on what the states left out of the finer set change.
+
+    Parameters
+    ----------
+    coarser, finer : Stage
+        Two consecutive stages.
+    before, values : array_like
+        The same answers on each.
+
+    Returns
+    -------
+    ndarray of float64, shape of the answers
+    """
+    change = np.abs(np.asarray(values) - np.asarray(before))
+    if finer.chain.states.cut is None:
+        return change
+    shrink = finer.mass_at_cut / coarser.mass_at_cut
+    return SAFETY * change * (shrink / (1 - shrink) if shrink < 1 else np.inf)
 
 
 def refine(stages, answers, tolerance):
@@ -149,7 +167,7 @@ def refine(stages, answers, tolerance):
         values, solver_errors = map(np.asarray, answers(stage))
         if coarser is None:
             continue
-        errors = change_to_error(before, values, stage.chain) + solver_errors
+        errors = refinement_error(coarser, stage, before, values) + solver_errors
         if np.all(errors <= tolerance):
             break
     else:
