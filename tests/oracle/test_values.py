@@ -17,7 +17,6 @@ SLOW_TABLE = {
     (20, 0.5, 2, 3, 7): (1.275274, 1.137175, -0.138099, -0.132676, -0.137354),
     (20, 0.7, 2, 3, 7): (1.643859, 1.391077, -0.252782, -0.207878, -0.249317),
     (20, 0.8, 2, 3, 7): (2.007020, 1.649789, -0.357231, -0.254451, -0.349396),
-    (20, 0.8, 2, 3, 8): (None, None, -0.357239, None, None),
     (20, 0.9, 2, 3, 7): (None, 2.2174, None, None, None),
 }
 # horizon in arrivals: queue-length cost, response cost
@@ -62,6 +61,18 @@ def test_truncated_reference_values():
     for horizon, printed in TRUNCATED.items():
         for value, digits in zip(result.truncated[horizon], printed, strict=True):
             assert value == pytest.approx(digits, abs=0.5001e-6)
+
+
+@pytest.mark.slow
+def test_adapted_set_agrees_with_the_longest_cut():
+    cut = solve(20, 0.8, 2, 3, cut=8, tolerance=1e-6)
+    adapted = solve(20, 0.8, 2, 3, tolerance=1e-6)
+    assert adapted.gte == pytest.approx(cut.gte, abs=adapted.gte_error + cut.gte_error)
+    assert adapted.naive == pytest.approx(
+        cut.naive, abs=adapted.mixed.naive_error + cut.mixed.naive_error
+    )
+    # The table's value for this cut lies on the edge between two last digits.
+    assert cut.gte == pytest.approx(-0.357239, abs=1e-6)
 
 
 @pytest.mark.slow
