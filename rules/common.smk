@@ -7,11 +7,13 @@ from queuebench.checks import check_cell, check_loss_network
 from queuebench.config import StudyError, parse_study, resolve
 from queuebench.cost import describe_cost
 from queuebench.environment import prepare_jobs
+from queuebench.exact import choices as exact_choices
 from queuebench.families import families, notes
 from queuebench.fingerprint import fingerprint
 from queuebench.jobs import (
     batch_params,
     estimation_params,
+    exact_params,
     loss_settings,
     simulation_params,
     truth_params,
@@ -49,6 +51,7 @@ DELAYED = list(
         cell.scenario for cell in CELLS.values() if "delayed" in families(cell)
     )
 )
+EXACT = [name for name, cell in CELLS.items() if exact_choices(cell)]
 LOSS_KINDS = list(SCHEMAS)
 LOSS_SERVERS = STUDY.loss_network.servers if STUDY.loss_network else []
 LOSS_POLICIES = loss_policy_modules()
@@ -130,12 +133,18 @@ def loss_figure(name, title):
     )
 
 
+EXACT_TARGETS = [
+    "results/tables/bias_decomposition.csv",
+    "results/figures/bias_decomposition.png",
+]
+
 EXPERIMENT_TARGETS = [
     "results/estimates.parquet",
     "results/truth.parquet",
     "results/tables/mse.csv",
     "results/tables/mse.md",
     "results/tables/crossover.csv",
+    *(EXACT_TARGETS if EXACT else []),
     "results/figures/mse_heatmap.png",
     *(
         f"results/figures/{figure}-{scenario}.png"

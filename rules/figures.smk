@@ -130,3 +130,29 @@ rule delay:
         code=fingerprint("queuebench.figures.delay"),
     script:
         "../workflow/scripts/delay.py"
+
+
+rule bias_decomposition_figure:
+    input:
+        "results/tables/bias_decomposition.csv",
+    output:
+        report(
+            "results/figures/bias_decomposition.png",
+            category="Figures",
+            subcategory="Bias taken apart",
+            labels={"scenario": "all exact"},
+            caption="../workflow/report/bias_decomposition.rst",
+        ),
+        "results/figures/bias_decomposition.pdf",
+    log:
+        "results/logs/figures/bias_decomposition.log",
+    conda:
+        "../envs/environment.yaml"
+    threads: 1
+    resources:
+        mem_mb=1500,
+        runtime=20,
+    params:
+        code=fingerprint("queuebench.figures.bias_decomposition"),
+    script:
+        "../workflow/scripts/bias_decomposition_figure.py"

@@ -3,6 +3,7 @@ rule collect:
         estimates=batch_files("estimates"),
         diagnostics=batch_files("diagnostics"),
         truth=[f"results/truth/{cell}.parquet" for cell in CELLS],
+        exact=[f"results/exact/{cell}.json" for cell in EXACT],
     output:
         estimates="results/estimates.parquet",
         diagnostics="results/diagnostics.parquet",
@@ -16,9 +17,36 @@ rule collect:
         mem_mb=1000,
         runtime=10,
     params:
-        code=fingerprint("queuebench.collect"),
+        code=fingerprint("queuebench.collect", "queuebench.tables.truth"),
     script:
         "../workflow/scripts/collect.py"
+
+
+rule bias_decomposition:
+    input:
+        estimates="results/estimates.parquet",
+        exact=[f"results/exact/{cell}.json" for cell in EXACT],
+    output:
+        report(
+            "results/tables/bias_decomposition.csv",
+            category="Tables",
+            labels={"table": "Bias taken apart"},
+            caption="../workflow/report/bias_decomposition.rst",
+        ),
+    log:
+        "results/logs/bias_decomposition.log",
+    conda:
+        "../envs/environment.yaml"
+    threads: 1
+    resources:
+        mem_mb=1000,
+        runtime=10,
+    params:
+        code=fingerprint(
+            "queuebench.tables.bias_decomposition", "queuebench.tables.output"
+        ),
+    script:
+        "../workflow/scripts/bias_decomposition.py"
 
 
 rule mse_table:
@@ -52,6 +80,7 @@ rule crossover_table:
     input:
         estimates="results/estimates.parquet",
         truth="results/truth.parquet",
+        decomposition=["results/tables/bias_decomposition.csv"] if EXACT else [],
     output:
         report(
             "results/tables/crossover.csv",

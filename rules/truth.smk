@@ -17,3 +17,26 @@ rule truth:
         job=lambda wildcards: truth_params(CELLS[wildcards.cell]),
     script:
         "../workflow/scripts/truth.py"
+
+
+# Long for high loads, and nothing else can go on without it: first in the queue.
+rule exact:
+    output:
+        "results/exact/{cell}.json",
+    log:
+        "results/logs/exact/{cell}.log",
+    benchmark:
+        "results/benchmarks/exact/{cell}.tsv"
+    wildcard_constraints:
+        cell=any_of(EXACT),
+    priority: 10
+    conda:
+        "../envs/environment.yaml"
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime=120,
+    params:
+        job=lambda wildcards: exact_params(CELLS[wildcards.cell]),
+    script:
+        "../workflow/scripts/exact.py"

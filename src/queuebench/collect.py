@@ -1,5 +1,8 @@
 """Collecting the files of all jobs into one table each."""
 
+import json
+from pathlib import Path
+
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -19,3 +22,8 @@ def collect(paths, out):
     table = pa.concat_tables(pq.read_table(path) for path in paths).combine_chunks()
     with whole_file(out) as partial:
         pq.write_table(table, partial, row_group_size=1 << 20)
+
+
+def read_json(paths):
+    """Return the contents of JSON files in the given order."""
+    return [json.loads(Path(path).read_text()) for path in paths]

@@ -200,6 +200,14 @@ class Truth(_Strict):
     max_arrivals: int = Field(
         5_000_000, ge=1000, description="Cap on the arrivals of each of the two pure runs."
     )
+    exact_states: int = Field(
+        400_000,
+        ge=0,
+        description="Most states of the exact oracle; cells that need more keep the simulated truth.",
+    )
+    exact_tolerance: Positive = Field(
+        1e-4, description="Error bound of the exact effect that is asked for."
+    )
 
 
 class Experiment(_Strict):

@@ -42,14 +42,27 @@ def batch_params(cell):
 def truth_params(cell):
     """Return settings and code of a job that simulates the truth."""
     return {
-        "cell": cell.to_dict(*_SYSTEM, "truth"),
+        "cell": _without_exact(cell.to_dict(*_SYSTEM, "truth")),
         "code": _code(cell, "queuebench.truth", _policies),
     }
+
+
+def exact_params(cell):
+    """Return settings and code of a job that solves a cell exactly."""
+    values = cell.to_dict("system", "control", "treatment", "truth", "horizon", "horizons")
+    return {"cell": values, "code": fingerprint("queuebench.exact")}
 
 
 def loss_settings(study):
     """Return the settings of the loss network as plain values, empty without one."""
     return study.loss_network.model_dump(mode="json") if study.loss_network else {}
+
+
+def _without_exact(values):
+    """Leave out what only the exact oracle uses."""
+    for name in ("exact_states", "exact_tolerance"):
+        del values["experiment"]["truth"][name]
+    return values
 
 
 def _code(cell, entry, *registries):

@@ -1,6 +1,13 @@
-"""Collect estimates and truths of all cells."""
+"""Collect estimates, diagnostics and truths of all cells."""
 
-from queuebench.collect import collect
+import pandas as pd
 
-for kind in ("estimates", "diagnostics", "truth"):
+from queuebench.collect import collect, read_json
+from queuebench.files import whole_file
+from queuebench.tables.truth import truth_table
+
+for kind in ("estimates", "diagnostics"):
     collect(snakemake.input[kind], snakemake.output[kind])
+simulated = pd.concat(map(pd.read_parquet, snakemake.input.truth), ignore_index=True)
+with whole_file(snakemake.output.truth) as partial:
+    truth_table(simulated, read_json(snakemake.input.exact)).to_parquet(partial, index=False)

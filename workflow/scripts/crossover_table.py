@@ -1,13 +1,13 @@
 """Write from which length of experiment each estimator beats each rival."""
 
-import pandas as pd
-
 from queuebench.tables.crossover import crossover_table
-from queuebench.tables.output import write_csv
+from queuebench.tables.output import read_table, write_csv
 
+decomposition = [read_table(path) for path in snakemake.input.get("decomposition", [])]
 table = crossover_table(
-    pd.read_parquet(snakemake.input.estimates),
-    pd.read_parquet(snakemake.input.truth),
+    read_table(snakemake.input.estimates),
+    read_table(snakemake.input.truth),
     snakemake.params.seed,
+    *decomposition,
 )
 write_csv(table, snakemake.output[0])

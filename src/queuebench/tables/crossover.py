@@ -1,7 +1,8 @@
 """From which length of experiment one estimator beats another on mean squared error.
 
 The variance of an estimate falls like 1/n and its bias stays, so with n0 arrivals measured the MSE of n
-arrivals is modelled as ``b2 + sd^2 * n0 / n`` with ``b2 = max(0, bias^2 - bias_se^2)``.
+arrivals is modelled as ``b2 + sd^2 * n0 / n`` with ``b2 = max(0, bias^2 - bias_se^2)``, or the exact bias
+squared where the oracle knows it.
 """
 
 import numpy as np
@@ -14,7 +15,7 @@ _DRAWS = 1000
 _LEVEL = 0.95
 
 
-def crossover_table(estimates, truth, seed):
+def crossover_table(estimates, truth, seed, decomposition=None):
     """Return one row per ordered pair of estimators of a cell, at the same horizon if both have one.
 
     Parameters
@@ -23,6 +24,8 @@ def crossover_table(estimates, truth, seed):
         Rows of `results/estimates.parquet` and `results/truth.parquet`.
     seed : int
         Seed of the bootstrap.
+    decomposition : pandas.DataFrame, optional
+        Rows of `results/tables/bias_decomposition.csv`: exact biases.
 
     Returns
     -------
@@ -35,18 +38,32 @@ def crossover_table(estimates, truth, seed):
     rows = []
     for key, cell in estimates.groupby(CELL, sort=False):
         effect = gte.loc[key]
-        rows += _cell_rows(key, cell, effect["gte"], effect["gte_se"], seed)
+        exact = _exact_bias(decomposition, key)
+        rows += _cell_rows(key, cell, effect["gte"], effect["gte_se"], seed, exact)
     return pd.DataFrame(rows)
 
 
-def _cell_rows(key, cell, gte, gte_se, seed):
+def _exact_bias(decomposition, key):
+    """Return the exact biases of a cell by design, estimator and horizon."""
+    if decomposition is None:
+        return {}
+    rows = decomposition[(decomposition["scenario"] == key[0]) & (decomposition["load"] == key[1])]
+    biases = rows["interference_bias"] + rows["truncation_bias"]
+    # NaN is no key: it does not equal itself.
+    horizons = rows["horizon"].fillna(0.0)
+    return dict(
+        zip(zip(rows["design"], rows["estimator"], horizons, strict=True), biases, strict=True)
+    )
+
+
+def _cell_rows(key, cell, gte, gte_se, seed, exact):
     moments = {}
     for design, group in cell.groupby("design", sort=False):
         rng = stream(seed, f"{key[0]}-load{key[1]!r}", str(design), "crossover")
         noise = stream(seed, f"{key[0]}-load{key[1]!r}", "crossover truth").normal(
             0.0, gte_se, _DRAWS
         )
-        moments |= _design_moments(design, group, gte, gte_se, rng, noise)
+        moments |= _design_moments(design, group, gte, gte_se, rng, noise, exact)
     rows = []
     for (design, estimator, horizon), own in moments.items():
         for (rival_design, rival, rival_horizon), other in moments.items():
@@ -76,7 +93,7 @@ def _cell_rows(key, cell, gte, gte_se, seed):
     return rows
 
 
-def _design_moments(design, group, gte, gte_se, rng, noise):
+def _design_moments(design, group, gte, gte_se, rng, noise, exact):
     """Return ``b2`` and ``sd^2 * n0`` of each estimator, observed first and then bootstrapped.
 
     Replicates are drawn together for all estimators of a design, because they share traces.
@@ -91,6 +108,10 @@ def _design_moments(design, group, gte, gte_se, rng, noise):
     variance = np.maximum(0.0, weights @ values**2 - mean**2) * n / max(1, n - 1)
     effect = gte + np.concatenate([[0.0], noise])[:, None]
     b2 = np.maximum(0.0, (mean - effect) ** 2 - variance[0] / n - gte_se**2)
+    for k, (estimator, horizon) in enumerate(wide.columns):
+        known = exact.get((design, estimator, np.nan_to_num(horizon)))
+        if known is not None:
+            b2[:, k] = known**2
     return {
         (design, estimator, horizon): (b2[:, k], variance[:, k] * arrivals)
         for k, (estimator, horizon) in enumerate(wide.columns)

@@ -1,0 +1,10 @@
+"""Take the bias of every estimator apart."""
+
+import pandas as pd
+
+from queuebench.collect import read_json
+from queuebench.tables.bias_decomposition import bias_decomposition
+from queuebench.tables.output import write_csv
+
+estimates = pd.read_parquet(snakemake.input.estimates)
+write_csv(bias_decomposition(estimates, read_json(snakemake.input.exact)), snakemake.output[0])

@@ -1,0 +1,8 @@
+"""Solve a cell exactly, if it is within reach."""
+
+from queuebench.config import Cell
+from queuebench.exact import write_exact
+from queuebench.kernels import ensure_compiled
+
+ensure_compiled()
+write_exact(Cell.from_dict(snakemake.params.job["cell"]), snakemake.output[0], snakemake.log[0])
