@@ -2,7 +2,8 @@
 
 import math
 
-from queuebench.estimators.batch_means import FEWEST_BATCHES, difference, standard_error
+from queuebench.estimators.batch_means import BLOCKS, FEWEST_BATCHES, difference, influence
+from queuebench.estimators.inference import batch_means_error, newey_west_error
 from queuebench.estimators.registry import Estimate, EstimationError, register
 
 
@@ -25,6 +26,14 @@ def _difference(record):
     sums = record.responses
     if min(sums.count.sum(axis=0)) < 1:
         raise EstimationError("an arm has no arrivals")
-    if len(sums.count) < FEWEST_BATCHES:
-        return Estimate(difference(sums), math.nan, note="record too short for batch means")
-    return Estimate(difference(sums), standard_error(sums))
+    batches = len(sums.count) // BLOCKS
+    if batches < FEWEST_BATCHES:
+        return Estimate(difference(sums), note="record too short for batch means")
+    n, setting = record.arrivals, record.setting
+    correlated = setting.horizon_arrivals(setting.batch_horizon)
+    return Estimate(
+        difference(sums),
+        batch_means_error(influence(sums.batches()), n),
+        batches - 1,
+        newey_west_error(influence(sums), n, math.ceil(correlated * len(sums.count) / n)),
+    )

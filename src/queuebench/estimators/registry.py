@@ -18,7 +18,11 @@ class Estimate(NamedTuple):
     value : float
         Treatment minus control, in mean service times.
     standard_error : float
-        NaN where the record is too short for one; `note` says so.
+        From batch means; NaN where the record is too short for one, and `note` says so.
+    freedom : int
+        Degrees of freedom of the standard error, batches minus one; 0 without one.
+    kernel_error : float
+        From Newey and West's kernel estimate; NaN where there is none.
     alpha : float
         Weight of the response-time version in a mixture, NaN for other estimators.
     note : str
@@ -26,7 +30,9 @@ class Estimate(NamedTuple):
     """
 
     value: float
-    standard_error: float
+    standard_error: float = math.nan
+    freedom: int = 0
+    kernel_error: float = math.nan
     alpha: float = math.nan
     note: str = ""
 
