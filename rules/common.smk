@@ -144,6 +144,8 @@ EXPERIMENT_TARGETS = [
     "results/tables/mse.csv",
     "results/tables/mse.md",
     "results/tables/crossover.csv",
+    "results/tables/coverage.csv",
+    "results/figures/coverage.png",
     *(EXACT_TARGETS if EXACT else []),
     "results/figures/mse_heatmap.png",
     *(
