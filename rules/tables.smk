@@ -72,7 +72,7 @@ rule coverage:
     params:
         code=fingerprint("queuebench.tables.coverage", "queuebench.tables.output"),
     script:
-        "../workflow/scripts/coverage.py"
+        "../workflow/scripts/coverage_table.py"
 
 
 rule mse_table:
