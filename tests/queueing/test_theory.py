@@ -2,7 +2,7 @@
 
 A mean of a run is compared with its theoretical value within 4.5 of its standard errors, from 64 batch
 means: by Student's law with 63 degrees of freedom one comparison raises a false alarm once in 33 000
-seeds, all of this file's together about once in 600. Every comparison also says how small the standard
+seeds, all of this file's together about once in 250. Every comparison also says how small the standard
 error must be, so that none passes for want of precision.
 """
 
