@@ -115,3 +115,21 @@ def test_the_mixtures_jackknife_leaves_out_a_batch_at_a_time(make_cell, tmp_path
     np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-9)
     assert jackknife_error(np.array(found)) > 0
     assert optimal_weight(sums.moment_sums(), Cost.MARKOV) != 0.5
+
+
+def test_lepskis_rule_takes_the_shortest_horizon_that_agrees_with_all_longer_ones(monkeypatch):
+    from types import SimpleNamespace
+
+    from queuebench.estimators import horizon_choice
+    from queuebench.estimators.registry import Estimate
+
+    def chosen(values, errors):
+        found = {h: Estimate(v, e) for h, (v, e) in enumerate(zip(values, errors, strict=True))}
+        monkeypatch.setattr(horizon_choice, "mixed_dq", lambda record, h: found[h])
+        record = SimpleNamespace(setting=SimpleNamespace(horizons=tuple(found)))
+        return horizon_choice.mixed_dq_auto(record).value
+
+    assert chosen([1.0, 1.0, 1.1], [0.1, 0.5, 1.0]) == 1.0
+    assert chosen([0.0, 2.0, 2.3], [0.1, 0.5, 1.0]) == 2.0
+    assert chosen([0.0, 2.0, 9.0], [0.1, 0.5, 1.0]) == 9.0
+    assert chosen([0.0, 2.0, 9.0], [np.nan, np.nan, np.nan]) == 9.0

@@ -55,6 +55,8 @@ class Estimator:
         Whether it is truncated at a horizon; the others are called with horizon None.
     needs_cycle : bool
         Whether it is for periodic arrival rates only.
+    needs_grid : bool
+        Whether it chooses among several horizons.
     """
 
     name: str
@@ -62,18 +64,19 @@ class Estimator:
     design: str
     uses_horizon: bool
     needs_cycle: bool
+    needs_grid: bool
 
 
 _ESTIMATORS: dict[str, Estimator] = {}
 
 
-def register(name, *, design, uses_horizon=False, needs_cycle=False):
+def register(name, *, design, uses_horizon=False, needs_cycle=False, needs_grid=False):
     """Return a decorator that registers an estimator for records of a kind of design."""
 
     def decorate(function):
         if name in _ESTIMATORS:
             raise ValueError(f"an estimator named {name} is registered already")
-        _ESTIMATORS[name] = Estimator(name, function, design, uses_horizon, needs_cycle)
+        _ESTIMATORS[name] = Estimator(name, function, design, uses_horizon, needs_cycle, needs_grid)
         return function
 
     return decorate
@@ -84,7 +87,7 @@ def known_estimators():
     return list(_ESTIMATORS)
 
 
-def estimators_for(design, wanted="all", *, periodic=False):
+def estimators_for(design, wanted="all", *, periodic=False, horizons=1):
     """Return the estimators that apply.
 
     Parameters
@@ -95,6 +98,8 @@ def estimators_for(design, wanted="all", *, periodic=False):
         All that apply, or those of these names.
     periodic : bool
         Whether the arrival rate is periodic.
+    horizons : int
+        Number of horizons in the grid; fewer than three leave nothing to choose.
     """
     return [
         entry
@@ -102,4 +107,5 @@ def estimators_for(design, wanted="all", *, periodic=False):
         if entry.design == design
         and (wanted == "all" or entry.name in wanted)
         and (periodic or not entry.needs_cycle)
+        and (horizons >= 3 or not entry.needs_grid)
     ]
