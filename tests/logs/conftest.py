@@ -2,6 +2,7 @@
 
 import json
 
+import numpy as np
 import pytest
 
 from queuebench.experiment import simulate_batch
@@ -49,3 +50,26 @@ def describe(tmp_path):
         return path
 
     return write
+
+
+@pytest.fixture
+def small_log():
+    """Return a function that makes the columns of a small first-come-first-served log."""
+
+    def make(jobs=400, servers=2, seed=1):
+        rng = np.random.default_rng(seed)
+        arrival = np.cumsum(rng.exponential(1.0, jobs))
+        server = rng.integers(servers, size=jobs)
+        free, response = np.zeros(servers), np.empty(jobs)
+        for i in range(jobs):
+            free[server[i]] = max(arrival[i], free[server[i]]) + rng.exponential(servers * 0.7)
+            response[i] = free[server[i]] - arrival[i]
+        arm = np.where(rng.random(jobs) < 0.5, "B", "A")
+        return {
+            "arrival_time": arrival.tolist(),
+            "arm": arm.tolist(),
+            "server": server.tolist(),
+            "response_time": response.tolist(),
+        }
+
+    return make

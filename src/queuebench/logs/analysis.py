@@ -12,6 +12,7 @@ from queuebench.logs.assignment import check_assignment, check_users
 from queuebench.logs.config import LogConfig, load_config
 from queuebench.logs.errors import LogError, about
 from queuebench.logs.estimates import estimate_log
+from queuebench.logs.explained import check_explained
 from queuebench.logs.groups import check_groups
 from queuebench.logs.ingest import ingest, stored_columns
 from queuebench.logs.littles_law import LittlesLaw, littles_law
@@ -115,7 +116,8 @@ def _analyze(log, config, store):
     service = judge_service(replicate, made.queues, config.columns.server is not None)
     mean_service_time = _mean_service_time(config, service)
     setting = log_setting(replicate, config, mean_service_time, made.servers)
-    rows, notes = estimate_log(Record(replicate, setting), config, mean_service_time, service.valid)
+    record = Record(replicate, setting)
+    rows, notes = estimate_log(record, config, mean_service_time, service.valid)
     return LogAnalysis(
         config=config,
         replicate=replicate,
@@ -129,9 +131,14 @@ def _analyze(log, config, store):
         rows=rows,
         findings=[
             *made.findings, *service.findings, *_design_findings(log, config, replicate),
-            *check_arrivals(replicate), *notes,
+            *(check_explained(record) if _uses_fitted(rows) else []), *check_arrivals(replicate),
+            *notes,
         ],
     )  # fmt: skip
+
+
+def _uses_fitted(rows):
+    return any(row["estimator"] == "wdq" for row in rows)
 
 
 def _mean_service_time(config, service):

@@ -3,6 +3,7 @@
 import numpy as np
 
 from queuebench.logs.errors import LogError, rows_text, shorten
+from queuebench.logs.problems import Problems
 
 
 class Arms:
@@ -26,6 +27,7 @@ class Arms:
         self._control = None if config.control is None else labels.find(config.control, "control")
         if self._control == self.treatment:
             raise LogError(f"control: is the same as treatment, {shorten(config.control)}")
+        self._unlabelled = Problems()
         # One place more than there are labels, for rows without one (label -1).
         self._count = np.zeros(len(labels) + 1, np.int64)
         self._first = np.full(len(labels) + 1, np.iinfo(np.int64).max)
@@ -51,6 +53,7 @@ class Arms:
         -------
         ndarray of bool
         """
+        self._unlabelled.add(arm < 0, rows, "arm is missing; every row of the record needs one")
         self._count += np.bincount(arm % len(self._count), minlength=len(self._count))
         np.minimum.at(self._first, arm, rows)
         return arm == self.treatment
@@ -63,12 +66,8 @@ class Arms:
         LogError
             If a row has no arm, an arm is empty, or there is a third one.
         """
-        *count, unlabelled = self._count.tolist()
-        if unlabelled:
-            raise LogError(
-                f"{rows_text([int(self._first[-1])], unlabelled)}: arm is missing; every row of the "
-                "record needs one"
-            )
+        self._unlabelled.refuse()
+        count = self._count[:-1].tolist()
         others = [code for code, jobs in enumerate(count) if jobs and code != self.treatment]
         if not count[self.treatment]:
             raise LogError(

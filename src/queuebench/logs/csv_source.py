@@ -6,7 +6,7 @@ import io
 import pyarrow as pa
 import pyarrow.csv as arrow_csv
 
-from queuebench.logs.errors import LogError, rows_text, shorten
+from queuebench.logs.errors import LogError, first_line, shorten
 
 _BLOCK = 8 * 2**20
 """Bytes read at a time; no row may be longer."""
@@ -99,14 +99,13 @@ class CsvSource:
             return self._explain_long(rows)
         if "UTF8" in problem:
             return f"{self._path}: after row {rows}: text that is not UTF-8; save it as UTF-8"
-        reason = shorten(" ".join(problem.split()), 150)[1:-1]
-        return f"{self._path}: after row {rows}: is not valid CSV ({reason})"
+        return f"{self._path}: after row {rows}: is not valid CSV ({first_line(problem)})"
 
     def _explain_long(self, rows):
         line = _first_long_line(self._path)
         if line is None:
             return (
-                f"{self._path}: after row {rows}: a quoted field does not end within {_size(_BLOCK)}; "
+                f"{self._path}: after row {rows}: a quoted field does not end; "
                 "a closing quote is missing"
             )
         # A header is one line, so the second line of the file is row 1.
@@ -117,12 +116,27 @@ class CsvSource:
 
     def _explain_ragged(self, ragged):
         first = ragged[0]
-        rows = [row.number - 1 for row in ragged if row.number is not None]
-        where = rows_text(rows, len(ragged)) if rows else f"{len(ragged)} rows"
+        try:
+            row = self._first_ragged_row()
+        except csv.Error:
+            return f"{self._path}: a quoted field does not end; a closing quote is missing"
+        where = "a row" if row is None else f"row {row}"
         return (
             f"{self._path}: {where}: {first.actual_columns} fields where the header has "
             f"{first.expected_columns} ({shorten(first.text)})"
         )
+
+    def _first_ragged_row(self):
+        """Return the number of the first row with too many or too few fields, read one by one.
+
+        Reading in parallel, pyarrow does not know it.
+        """
+        with io.TextIOWrapper(pa.input_stream(str(self._path)), "utf-8-sig", newline="") as file:
+            reader = csv.reader(file, delimiter=self._delimiter)
+            for row, fields in enumerate(reader):
+                if fields and len(fields) != len(self.names):
+                    return row
+        return None
 
 
 def _first_long_line(path):

@@ -40,7 +40,10 @@ def rows_text(rows, count=None):
         return f"row {shown[0]}"
     if count > len(shown):
         others = count - len(shown)
-        return f"rows {', '.join(shown)} and {others} other{'s' if others > 1 else ''}"
+        return (
+            f"row{'s' if len(shown) > 1 else ''} {', '.join(shown)} and {others} "
+            f"other{'s' if others > 1 else ''}"
+        )
     return f"rows {', '.join(shown[:-1])} and {shown[-1]}"
 
 
@@ -48,3 +51,8 @@ def shorten(value, most=60):
     """Return a value as quoted text, cut where it is long."""
     text = str(value)
     return repr(text if len(text) <= most else text[:most] + "…")
+
+
+def first_line(error, most=150):
+    """Return what a library said about a failure, on one line and not too long."""
+    return shorten(" ".join(str(error).split()), most)[1:-1]

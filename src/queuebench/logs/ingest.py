@@ -4,16 +4,14 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from queuebench.arrow import as_numpy
 from queuebench.logs.clock import UNITS, Clock, factor
-from queuebench.logs.errors import LogError, about
+from queuebench.logs.errors import LogError, about, first_line
 from queuebench.logs.labels import Labels
 from queuebench.logs.moments import read_clock, read_moments
 from queuebench.logs.problems import Problems
 from queuebench.logs.sources import locate, open_log
-from queuebench.logs.values import missing, plain, to_counts, to_floats
+from queuebench.logs.values import filled, missing, plain, to_counts, to_floats
 
 MOST_ARMS = 64
 MOST_SERVERS = 65_536
@@ -107,6 +105,10 @@ def ingest(path, config, store):
         except LogError:
             reader.problems.refuse()  # what is wrong in earlier rows comes first
             raise
+        except pa.ArrowException as error:
+            raise LogError(
+                f"after row {reader.rows}: cannot be read ({first_line(error)})"
+            ) from None
         reader.problems.refuse()
         if not reader.rows:
             raise LogError("has no rows")
@@ -222,6 +224,11 @@ class _Reader:
             f"{name} must be finite, not NaN or infinite; leave it empty for an unfinished job",
         )  # fmt: skip
         self.problems.add(response < 0, self.rows, f"{what}; times must run forward")
+        if travel_time := self._config.travel_time:
+            self.problems.add(
+                (response >= 0) & (response < travel_time), self.rows,
+                f"the response is shorter than the travel_time of {travel_time:g}",
+            )  # fmt: skip
         if not empty.all():
             self._log.longest = np.fmax(self._log.longest, np.fmax.reduce(response))
             self._log.last = np.fmax(self._log.last, np.fmax.reduce(arrival + response))
@@ -231,10 +238,9 @@ class _Reader:
         kind = values.type
         into = self._config.time_unit
         if pa.types.is_duration(kind):
-            empty = missing(values)
-            whole = as_numpy(pc.fill_null(values.view(pa.int64()), 0))
+            whole = filled(values.view(pa.int64()), 0)
             durations = whole * (UNITS[kind.unit] / UNITS[into])
-            durations[empty] = np.nan
+            durations[missing(values)] = np.nan
             return durations
         durations = to_floats(values, name, self.rows)
         unit = self._config.unit("response_time")

@@ -1,12 +1,11 @@
 """Names of arms and servers as small integers, in the order in which they first appear."""
 
 import numpy as np
-import pyarrow as pa
 import pyarrow.compute as pc
 
-from queuebench.arrow import as_numpy
 from queuebench.config import _nearest
 from queuebench.logs.errors import LogError, rows_text, shorten
+from queuebench.logs.values import filled
 
 
 def label(value):
@@ -60,8 +59,7 @@ class Labels:
         codes = np.array([self._code(value) for value in distinct.to_pylist()] + [-1], np.int32)
         if len(self._codes) > self._most:
             self._refuse(before)
-        indices = pc.fill_null(encoded.indices, len(distinct)).cast(pa.int32())
-        return codes[as_numpy(indices)]
+        return codes[filled(encoded.indices, len(distinct))]
 
     def find(self, wanted, key):
         """Return the number of a value that the description names.

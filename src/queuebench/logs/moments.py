@@ -6,10 +6,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from queuebench.arrow import as_numpy
+from queuebench.arrow import as_numpy, column
 from queuebench.logs.clock import Clock, factor, looks_like_date, origin_of, parse_dates, zone_of
 from queuebench.logs.errors import LogError, rows_text, shorten
-from queuebench.logs.values import first_unparsed, missing, to_floats
+from queuebench.logs.values import filled, first_unparsed, missing, to_floats
 
 _EXACT = 2**52
 """Whole numbers beyond this are subtracted from an origin before they become floats."""
@@ -34,7 +34,7 @@ def read_clock(values, name):
     LogError
         If the column is of a type that tells no time.
     """
-    first = values[pc.index(pc.is_valid(values), True).as_py()]
+    first = values[int(np.argmin(missing(values)))]
     kind = values.type
     if pa.types.is_timestamp(kind):
         return Clock(True, True, kind.tz, origin_of(_nanoseconds(values, name, 0)[0], True, True))
@@ -88,8 +88,6 @@ def _clock_of_text(first):
 
 
 def _first_date(text):
-    from queuebench.arrow import column
-
     try:
         return parse_dates(column([text], pa.string()), zone_of(text))
     except pa.ArrowInvalid:
@@ -104,7 +102,7 @@ def _whole_numbers(values, clock, name, before):
         whole = pc.cast(values, pa.int64())
     except pa.ArrowInvalid:
         return to_floats(values, name, before) - clock.origin
-    since = (as_numpy(pc.fill_null(whole, clock.origin)) - np.int64(clock.origin)).astype(float)
+    since = (filled(whole, clock.origin) - np.int64(clock.origin)).astype(float)
     since[missing(values)] = np.nan
     return since
 
@@ -122,6 +120,8 @@ def _nanoseconds(values, name, before, clock=None):
         except pa.ArrowInvalid:
             raise LogError(f"{name}: has dates outside the years 1678 to 2262") from None
         return _integers(values)
+    if pa.types.is_null(kind):
+        return np.zeros(len(values), np.int64)
     if not pa.types.is_string(kind):
         raise LogError(f"{name}: must be {clock.describe()}, the column's type is {kind}")
     return _parse_text(pc.utf8_trim_whitespace(values), clock, name, before)
@@ -129,8 +129,9 @@ def _nanoseconds(values, name, before, clock=None):
 
 def _parse_text(values, clock, name, before):
     if clock.zone is not None:
-        other = pc.invert(pc.ends_with(values, clock.zone))
-        if (place := pc.index(other, True).as_py()) >= 0:
+        same = as_numpy(pc.ends_with(values, clock.zone)) | missing(values)
+        if not same.all():
+            place = int(np.argmin(same))
             _refuse(values[place].as_py(), clock, name, before + place + 1)
     kind = pa.timestamp("ns", "UTC" if clock.zone else None)
     try:
@@ -151,8 +152,7 @@ def _refuse(text, clock, name, row):
 
 
 def _integers(stamps):
-    whole = stamps.view(pa.int64())
-    return as_numpy(pc.fill_null(whole, 0) if whole.null_count else whole)
+    return filled(stamps.view(pa.int64()), 0)
 
 
 def _zone_text(zone):

@@ -125,9 +125,7 @@ class _Maker:
             jobs[name] -= self._span.start
         end = self._span.end - self._span.start if self._span.closed else self._last
         if end <= 0:
-            raise LogError(
-                "all arrivals of the record are at the same time; is that column a date?"
-            )
+            raise LogError("all arrivals of the record are at the same time")
         replicate = LogReplicate(
             0, self._recorded, 0.0, float(end), carry_array(jobs), self._store.read()
         )
@@ -185,7 +183,8 @@ class _Maker:
         treated = self._arms.treated(columns["arm"][recorded], rows[recorded])
         block = np.zeros(len(arrival), np.int32)
         if self._blocks:
-            block = self._blocks.number(arrival, treated, rows[recorded], columns.get("block"))
+            labels = columns["block"][recorded] if "block" in columns else None
+            block = self._blocks.number(arrival, treated, rows[recorded], labels)
         if not self._recorded:
             self._present = int(lengths["in_system"][recorded][0])
         self._recorded += len(arrival)

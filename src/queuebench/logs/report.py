@@ -5,6 +5,7 @@ import math
 from pathlib import Path
 
 from queuebench.files import whole_file
+from queuebench.logs.errors import LogError
 from queuebench.logs.estimates import ROW
 from queuebench.logs.findings import Finding
 
@@ -38,8 +39,20 @@ def write(analysis, out_dir):
     analysis : queuebench.logs.analysis.LogAnalysis
     out_dir : str or pathlib.Path
         Created if it is not there.
+
+    Raises
+    ------
+    LogError
+        If it cannot be written.
     """
     out_dir = Path(out_dir)
+    try:
+        _write_all(analysis, out_dir)
+    except OSError as error:
+        raise LogError(f"{out_dir}: cannot be written ({error.strerror})") from None
+
+
+def _write_all(analysis, out_dir):
     _write_table(out_dir / "estimates.csv", ROW, [[r[k] for k in ROW] for r in analysis.rows])
     _write_table(out_dir / "findings.csv", Finding._fields, analysis.findings)
     with whole_file(out_dir / "report.txt") as partial:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from queuebench.config import _nearest
-from queuebench.logs.errors import LogError, shorten
+from queuebench.logs.errors import LogError, first_line, shorten
 
 BATCH = 131_072
 """Most rows of a batch."""
@@ -117,10 +117,8 @@ class readable:  # noqa: N801 (used like a function)
 
     def __exit__(self, kind, error, _):
         if isinstance(error, pa.ArrowException | OSError | EOFError):
-            reason = " ".join(str(error).split())
             raise LogError(
-                f"{self._path}: cannot be read, it is truncated or damaged "
-                f"({shorten(reason, 150)[1:-1]})"
+                f"{self._path}: cannot be read, it is truncated or damaged ({first_line(error)})"
             ) from None
 
 

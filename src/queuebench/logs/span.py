@@ -67,6 +67,10 @@ def find_span(log, config):
     if not np.isfinite(log.longest):
         raise LogError("no job of the log is finished")
     first, last_arrival = _ends(arrival, log.sorted)
+    if first == last_arrival:
+        raise LogError(
+            "all arrivals are at the same time; is that column a date, or a coarse clock?"
+        )
     start = _stated(config, log.clock, "start")
     if start is None:
         start = first + config.lead_in

@@ -6,6 +6,19 @@ from pathlib import Path
 
 import numpy as np
 
+from queuebench.logs.errors import LogError
+
+
+@contextlib.contextmanager
+def _room():
+    try:
+        yield
+    except OSError as error:
+        raise LogError(
+            f"its columns, about 70 bytes a row, could not be kept in {tempfile.gettempdir()} "
+            f"({error.strerror}); set TMPDIR to a folder with more room"
+        ) from None
+
 
 class ColumnStore(contextlib.ExitStack):
     """Columns that grow at their end; use as a context manager, which removes the files.
@@ -31,14 +44,22 @@ class ColumnStore(contextlib.ExitStack):
         return self
 
     def append(self, **columns):
-        """Append arrays of equal length, one per column."""
-        for name, kind in self._kinds.items():
-            self._files[name].write(np.ascontiguousarray(columns[name], kind).data)
+        """Append arrays of equal length, one per column.
+
+        Raises
+        ------
+        LogError
+            If the disk is full.
+        """
+        with _room():
+            for name, kind in self._kinds.items():
+                self._files[name].write(np.ascontiguousarray(columns[name], kind).data)
 
     def read(self):
         """Return all columns by name; the store must not grow afterwards."""
-        for file in self._files.values():
-            file.flush()
+        with _room():
+            for file in self._files.values():
+                file.flush()
         return {name: self._map(name, kind) for name, kind in self._kinds.items()}
 
     def _map(self, name, kind):

@@ -33,13 +33,11 @@ def plain(values, name, before):
         kind = values.type
     if not _is_text(kind):
         return values
-    size = pc.binary_length(values)
-    longest = pc.max(size).as_py() or 0
-    if longest > _LONGEST:
-        row = before + 1 + pc.index(pc.equal(size, longest), True).as_py()
+    size = filled(pc.binary_length(values), 0)
+    if len(size) and size.max() > _LONGEST:
         raise LogError(
-            f"{rows_text([row])}: {name}: a field of {longest:,} bytes; "
-            "at most 1,000 are accepted in a number, date or name"
+            f"{rows_text([before + 1 + int(size.argmax())])}: {name}: a field of {size.max():,} bytes; "
+            f"at most {_LONGEST:,} are accepted in a number, date or name"
         )
     return values if kind == pa.string() else values.cast(pa.string())
 
@@ -49,6 +47,18 @@ def missing(values):
     if not values.null_count:
         return np.zeros(len(values), bool)
     return as_numpy(pc.is_null(values))
+
+
+def filled(values, default):
+    """Return a column of numbers as an array, with a default where it is empty.
+
+    ``pyarrow.compute.fill_null`` would import pandas.
+    """
+    array = as_numpy(values)
+    if values.null_count:
+        array = array.copy()
+        array[missing(values)] = default
+    return array
 
 
 def to_floats(values, name, before):
@@ -68,9 +78,7 @@ def to_floats(values, name, before):
         raise LogError(f"{name}: must be numbers, the column's type is {kind}")
     elif kind != pa.float64():
         values = pc.cast(values, pa.float64(), safe=False)
-    if values.null_count:
-        return as_numpy(pc.fill_null(values, np.nan))
-    return as_numpy(values)
+    return filled(values, np.nan)
 
 
 def to_counts(values, name, before):
