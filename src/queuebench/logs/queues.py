@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from queuebench.jit import kernel
+from queuebench.jit import inlined, kernel
 
 _NONE = -1
 _ROUNDING = 1e-12
@@ -12,20 +12,22 @@ _ROUNDING = 1e-12
 
 
 class Queues(NamedTuple):
-    """Jobs present at every server, as lists ordered by departure in one pool of nodes.
+    """Jobs present at every server.
 
-    Per server the first and last node and the number of nodes; per node its neighbours and its
-    departure; ``free`` is the first unused node.
+    Jobs that depart in the order of their arrival stand in a list; one that departs before an earlier
+    one goes to a pairing heap (Fredman, Sedgewick, Sleator and Tarjan 1986) ordered by departure. All
+    servers share one pool of nodes.
     """
 
-    first: np.ndarray
+    first: np.ndarray  # first and last node of the list, per server
     last: np.ndarray
-    length: np.ndarray
-    next: np.ndarray
-    previous: np.ndarray
-    departure: np.ndarray
-    free: np.ndarray
+    root: np.ndarray  # of the heap, per server
+    length: np.ndarray  # jobs present, per server
     latest: np.ndarray  # latest departure so far, per server
+    following: np.ndarray  # next node of the list, next sibling in the heap, or next unused node
+    child: np.ndarray  # first child in the heap, per node
+    leaving: np.ndarray  # departure, per node
+    free: np.ndarray  # the first unused node
 
 
 class ServerSums(NamedTuple):
@@ -55,11 +57,11 @@ class ServerQueues:
     def __init__(self, servers, travel_time):
         self._travel_time = travel_time
         self._queues = Queues(
-            *(np.full(servers, _NONE, np.int64) for _ in range(2)),
+            *(np.full(servers, _NONE, np.int64) for _ in range(3)),
             np.zeros(servers, np.int32),
+            np.full(servers, -np.inf),
             *_pool(1024),
             np.zeros(1, np.int64),
-            np.full(servers, -np.inf),
         )
         self._counts = np.zeros(2, np.int64)
         self.services = ServerSums(*(np.zeros((servers, 2)) for _ in range(3)))
@@ -100,77 +102,105 @@ class ServerQueues:
 
     def _grow(self):
         queues = self._queues
-        size = len(queues.next)
-        more = _pool(size, size)
-        joined = [
-            np.concatenate(pair)
-            for pair in zip((queues.next, queues.previous, queues.departure), more, strict=True)
-        ]
+        size = len(queues.following)
+        nodes = ("following", "child", "leaving")
+        more = dict(zip(nodes, _pool(size, size), strict=True))
         # The pool is full, so the new nodes are the only unused ones.
         queues.free[0] = size
-        self._queues = queues._replace(next=joined[0], previous=joined[1], departure=joined[2])
+        self._queues = queues._replace(
+            **{name: np.concatenate([getattr(queues, name), more[name]]) for name in nodes}
+        )
 
 
 def _pool(size, begin=0):
-    """Return the nodes of a pool, each unused one pointing to the next."""
+    """Return nodes, each unused one pointing to the next."""
     following = np.arange(begin + 1, begin + size + 1, dtype=np.int64)
     following[-1] = _NONE
     return following, np.full(size, _NONE, np.int64), np.zeros(size)
 
 
+@inlined
+def _merge(one, other, following, child, leaving):
+    """Return the root of two heaps put together."""
+    top, below = (other, one) if leaving[other] < leaving[one] else (one, other)
+    following[below] = child[top]
+    child[top] = below
+    return top
+
+
+@kernel
+def _without_root(root, following, child, leaving):
+    """Return the root of a heap whose old root is taken out: children are merged in pairs, then all."""
+    merged = _NONE
+    node = child[root]
+    while node != _NONE:
+        pair = node
+        node = following[pair]
+        if node != _NONE:
+            other = node
+            node = following[other]
+            pair = _merge(pair, other, following, child, leaving)
+        following[pair] = merged
+        merged = pair
+    if merged == _NONE:
+        return _NONE
+    node = following[merged]
+    while node != _NONE:
+        after = following[node]
+        merged = _merge(merged, node, following, child, leaving)
+        node = after
+    return merged
+
+
 @kernel
 def _follow(
     done, arrival, server, departure, recorded, travel_time,
-    first, last, length, following, previous, left, free, latest,
+    first, last, root, length, latest, following, child, leaving, free,
     counts, count, total, squares, met, start,
 ):  # fmt: skip
     """Follow jobs from number `done` on; return how many are done when the pool is full."""
     for i in range(done, len(arrival)):
-        node = free[0]
-        if node == _NONE:
+        if free[0] == _NONE:
             return i
         s = server[i]
         landing = arrival[i] + travel_time
-        while first[s] != _NONE and left[first[s]] <= landing:
+        while first[s] != _NONE and leaving[first[s]] <= landing:
             gone = first[s]
             first[s] = following[gone]
-            if first[s] == _NONE:
-                last[s] = _NONE
-            else:
-                previous[first[s]] = _NONE
             following[gone] = free[0]
             free[0] = gone
             length[s] -= 1
-        node = free[0]
-        free[0] = following[node]
-        leaving = departure[i]
+        while root[s] != _NONE and leaving[root[s]] <= landing:
+            gone = root[s]
+            root[s] = _without_root(gone, following, child, leaving)
+            following[gone] = free[0]
+            free[0] = gone
+            length[s] -= 1
         met[i] = length[s]
         start[i] = max(landing, latest[s])
         if recorded[i]:
             waited = 1 if length[s] > 0 else 0
             counts[1] += waited
-            if leaving < latest[s] - _ROUNDING * abs(latest[s]):
+            if departure[i] < latest[s] - _ROUNDING * abs(latest[s]):
                 counts[0] += 1
-            service = leaving - start[i]
+            service = departure[i] - start[i]
             count[s, waited] += 1.0
             total[s, waited] += service
             squares[s, waited] += service * service
-        latest[s] = max(latest[s], leaving)
-        # First come, first served appends; other orders walk back a little.
-        after = last[s]
-        while after != _NONE and left[after] > leaving:
-            after = previous[after]
-        before = first[s] if after == _NONE else following[after]
-        left[node] = leaving
-        previous[node] = after
-        following[node] = before
-        if after == _NONE:
-            first[s] = node
-        else:
-            following[after] = node
-        if before == _NONE:
+        node = free[0]
+        free[0] = following[node]
+        following[node] = _NONE
+        child[node] = _NONE
+        leaving[node] = departure[i]
+        if first[s] == _NONE:
+            first[s] = last[s] = node
+        elif leaving[last[s]] <= departure[i]:
+            following[last[s]] = node
             last[s] = node
+        elif root[s] == _NONE:
+            root[s] = node
         else:
-            previous[before] = node
+            root[s] = _merge(root[s], node, following, child, leaving)
         length[s] += 1
+        latest[s] = max(latest[s], departure[i])
     return len(arrival)
