@@ -3,8 +3,10 @@
 import numpy as np
 import pytest
 from exported import columns_of, write_log
+from scipy import stats
 
 from queuebench.logs import analyze_log
+from queuebench.logs.assignment import chi_squared_tail
 
 
 @pytest.fixture
@@ -273,3 +275,9 @@ def test_horizons_that_do_not_fit_are_left_out_of_the_curve(small_log, analyse):
     analysis = analyse(small_log(), horizons=[1.0, 5.0, 1000.0])
     assert by_name(analysis)["long_horizons"].count == 1
     assert {row["horizon"] for row in analysis.rows} == {None, 1.0, 5.0}
+
+
+@pytest.mark.parametrize("freedom", [19, 20])
+@pytest.mark.parametrize("tail", [0.5, 1e-2, 1e-4])
+def test_the_tail_of_chi_squared(freedom, tail):
+    assert chi_squared_tail(stats.chi2.isf(tail, freedom), freedom) == pytest.approx(tail, rel=0.1)

@@ -15,8 +15,8 @@ from queuebench.logs import replicate as log_replicate
 HORIZON = 10.0
 
 
-def pipeline(cell, replicate, design="bernoulli"):
-    setting = replace(setting_of(cell, design), batch_horizon=HORIZON)
+def pipeline(cell, replicate, design="bernoulli", **known):
+    setting = replace(setting_of(cell, design), batch_horizon=HORIZON, **known)
     record = Record(replicate, setting)
     return {
         entry.name: entry.function(record, HORIZON if entry.uses_horizon else None)
@@ -141,3 +141,13 @@ def test_the_estimated_service_time(simulate, describe, tmp_path):
     analysis = analyze_log(log, describe(drop=["mean_service_time"]))
     # 20 000 exponential services: 6 standard errors are 0.042, a false alarm in 5e8 seeds.
     assert analysis.mean_service_time == pytest.approx(1.0, abs=0.042)
+
+
+def test_the_estimated_rate_converts_the_horizon(simulate, describe, tmp_path):
+    cell, replicate = simulate(arrivals=500)
+    arrival = replicate.column("arrival_time")
+    rate = 499 / (arrival[-1] - arrival[0])
+    log = write_log(tmp_path / "log.parquet", columns_of(replicate, lengths=False))
+    analysis = analyze_log(log, describe(horizon=HORIZON))
+    same(analysis, pipeline(cell, replicate, rate=rate))
+    assert analysis.rows[1]["horizon_arrivals"] == int(HORIZON * rate + 1e-9)

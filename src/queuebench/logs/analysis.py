@@ -9,7 +9,7 @@ from queuebench.estimators.setting import Setting
 from queuebench.logs import report
 from queuebench.logs.arrivals import check_arrivals
 from queuebench.logs.assignment import check_assignment, check_users
-from queuebench.logs.config import LogConfig, load_config
+from queuebench.logs.config import LogConfig, load_config, parse_config
 from queuebench.logs.errors import LogError, about
 from queuebench.logs.estimates import estimate_log
 from queuebench.logs.explained import check_explained
@@ -93,8 +93,6 @@ def analyze_log(log_path, config_path, out_dir=None):
     LogError
         If the log or its description is not usable; one sentence says why and where.
     """
-    from queuebench.logs.config import parse_config
-
     config = (
         parse_config(config_path) if isinstance(config_path, dict) else load_config(config_path)
     )

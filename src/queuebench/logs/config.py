@@ -11,13 +11,11 @@ from queuebench.config import (
     Positive,
     Share,
     StudyError,
-    _nearest,
     _validate,
 )
 from queuebench.logs.clock import UNITS
 from queuebench.logs.errors import LogError
 
-nearest = _nearest
 Unit = Literal[tuple(UNITS)]
 Label = str | bool | int | float
 Moment = int | float | str

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
+from queuebench.arrow import numbers
+
 CHUNK = 131_072
 """Arrivals handed out at a time."""
 
@@ -58,8 +60,6 @@ def carry_array(jobs):
     -------
     pyarrow.StructArray
     """
-    from queuebench.arrow import numbers
-
     kinds = {"server": pa.int32(), **dict.fromkeys(("arrival", "start", "departure"), pa.float64())}
     members = [numbers(np.ascontiguousarray(jobs[name]), kind) for name, kind in kinds.items()]
     return pa.StructArray.from_arrays(members, names=list(kinds))

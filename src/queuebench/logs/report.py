@@ -79,18 +79,21 @@ def _record(analysis):
     unit = config.time_unit
     control, treatment = analysis.arms
     n, treated = replicate.arrivals, analysis.treated
-    origin = "as given" if config.mean_service_time else "estimated from completed services"
-    if not config.mean_service_time and not analysis.first_come:
-        origin = "not known, taken as 1"
     lines = [
         f"{n:,} arrivals over {replicate.record_end:.6g} {unit}",
         f"treatment {treatment!r}: {treated:,} arrivals ({treated / n:.2%}); control {control!r}: "
         f"{n - treated:,}",
-        f"mean service time {analysis.mean_service_time:.6g} {unit} ({origin})",
     ]
+    if _service_time_known(analysis):
+        origin = "as given" if config.mean_service_time else "estimated from completed services"
+        lines.append(f"mean service time {analysis.mean_service_time:.6g} {unit} ({origin})")
     if config.columns.server is not None:
         lines.append(f"{len(analysis.servers):,} servers")
     return lines
+
+
+def _service_time_known(analysis):
+    return analysis.first_come or analysis.config.mean_service_time is not None
 
 
 def _estimates(analysis):
@@ -99,8 +102,9 @@ def _estimates(analysis):
     horizon = next((row for row in rows if row["horizon"] is not None), None)
     title = f"effect on the mean response, treatment minus control, in {unit}"
     if horizon:
+        services = f"{horizon['horizon']:.4g} mean service times = "
         title += (
-            f" (horizon {horizon['horizon']:.4g} mean service times = "
+            f" (horizon {services if _service_time_known(analysis) else ''}"
             f"{horizon['horizon_time']:.4g} {unit} = {horizon['horizon_arrivals']:,} arrivals)"
         )
     head = f"{'estimator':<20}{'estimate':>14}{'std. error':>14}{'95 % interval':>30}{'alpha':>9}"
@@ -132,7 +136,8 @@ def _curve(analysis):
     names = list(dict.fromkeys(row["estimator"] for row in rows))
     found = {(row["estimator"], row["horizon"]): row for row in rows}
     head = f"{'horizon':<20}" + "".join(f"{horizon:>20.4g}" for horizon in horizons)
-    lines = ["sensitivity to the horizon, in mean service times: estimate (std. error)", head]
+    unit = "mean service times" if _service_time_known(analysis) else analysis.config.time_unit
+    lines = [f"sensitivity to the horizon, in {unit}: estimate (std. error)", head]
     for name in names:
         cells = (_cell(found[name, horizon]) for horizon in horizons)
         lines.append(f"{name:<20}" + "".join(f"{cell:>20}" for cell in cells))

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from queuebench.config import _nearest
 from queuebench.estimators.setting import Setting
 from queuebench.logs.errors import LogError
 from queuebench.logs.labels import label
@@ -63,8 +64,6 @@ def server_classes(classes, servers):
     -------
     ndarray of int32, shape (N,)
     """
-    from queuebench.config import _nearest
-
     numbers = {name: number for number, name in enumerate(servers)}
     found = np.full(len(servers), -1, np.int32)
     for code, (name, members) in enumerate(classes.items()):

@@ -4,8 +4,10 @@ from collections import Counter
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from queuebench.config import _nearest
+from queuebench.logs.csv_source import CsvSource
 from queuebench.logs.errors import LogError, first_line, shorten
 
 BATCH = 131_072
@@ -63,8 +65,6 @@ def open_log(path, delimiter=","):
             return _Parquet(path)
         if named == "Arrow":
             return _Arrow(path, stream=opening.startswith(b"\xff"))
-        from queuebench.logs.csv_source import CsvSource
-
         return CsvSource(path, delimiter)
 
 
@@ -134,8 +134,6 @@ def _content(opening):
 
 class _Parquet:
     def __init__(self, path):
-        import pyarrow.parquet as pq
-
         self._path = path
         self._file = pq.ParquetFile(path, memory_map=True)
         self._schema = self._file.schema_arrow

@@ -31,7 +31,9 @@ def plain(values, name, before):
     if pa.types.is_dictionary(kind):
         values = values.dictionary_decode()
         kind = values.type
-    if not _is_text(kind):
+    if kind == pa.string_view():
+        values = values.cast(pa.large_string())  # pyarrow measures no views
+    elif not _is_text(kind):
         return values
     size = filled(pc.binary_length(values), 0)
     if len(size) and size.max() > _LONGEST:
@@ -39,7 +41,7 @@ def plain(values, name, before):
             f"{rows_text([before + 1 + int(size.argmax())])}: {name}: a field of {size.max():,} bytes; "
             f"at most {_LONGEST:,} are accepted in a number, date or name"
         )
-    return values if kind == pa.string() else values.cast(pa.string())
+    return values if values.type == pa.string() else values.cast(pa.string())
 
 
 def missing(values):
@@ -152,7 +154,7 @@ def _parses(values, kind):
 
 
 def _is_text(kind):
-    return pa.types.is_string(kind) or pa.types.is_large_string(kind) or kind == pa.string_view()
+    return pa.types.is_string(kind) or pa.types.is_large_string(kind)
 
 
 def _is_number(kind):
