@@ -40,6 +40,7 @@ def refusal(tmp_path, describe):
         ("arrival_time", [7], math.inf, "row 8: arrival_time must be finite"),
         ("arrival_time", [3, 7], None, "rows 4 and 8: arrival_time is missing"),
         ("arrival_time", [2, 5], -3.0, "rows 3 and 6: arrival_time is negative; if the log begins"),
+        ("response_time", [8], 1e300, "row 9: response_time must be finite"),
         ("response_time", [8], math.nan, "row 9: response_time must be finite, not NaN"),
         (
             "response_time",
@@ -298,6 +299,15 @@ def test_text_that_is_not_utf_8(small_log, refusal, tmp_path):
     log = write_log(tmp_path / "log.csv", small_log())
     log.write_bytes(log.read_bytes().replace(b'"B"', b'"B\xff"'))
     assert refusal(log) == "after row 0: text that is not UTF-8; save it as UTF-8"
+
+
+@pytest.mark.parametrize("suffix", [".parquet", ".arrow"])
+def test_labels_that_are_not_utf_8(small_log, refusal, tmp_path, suffix):
+    log = write_log(tmp_path / f"log{suffix}", small_log() | {"arm": ["AAAA", "BBBB"] * 200})
+    if suffix == ".parquet":
+        pq.write_table(pq.read_table(log), log, compression="none")
+    log.write_bytes(log.read_bytes().replace(b"BBBB", b"BB\xffB"))
+    assert "rows 1 to 400: arm: is damaged (" in refusal(log)
 
 
 def test_ragged_rows(small_log, refusal, tmp_path):

@@ -35,24 +35,15 @@ class CsvSource:
 
     def batches(self, wanted):
         """Yield tuples of string arrays, one per wanted column number."""
-        ragged = []
         rows = 0
         try:
-            for batch in self._open(wanted, ragged):
-                if ragged:
-                    break
+            for batch in self._open(wanted):
                 rows += len(batch)
                 yield tuple(batch.column(str(i)) for i in wanted)
         except pa.ArrowInvalid as error:
-            raise LogError(self._explain(str(error), rows)) from None
-        if ragged:
-            raise LogError(self._explain_ragged(ragged))
+            raise LogError(f"{self._path}: {self._explain(str(error), rows)}") from None
 
-    def _open(self, wanted, ragged):
-        def remember(row):
-            ragged.append(row)
-            return "skip"
-
+    def _open(self, wanted):
         try:
             return arrow_csv.open_csv(
                 pa.input_stream(str(self._path)),
@@ -65,7 +56,6 @@ class CsvSource:
                 parse_options=arrow_csv.ParseOptions(
                     delimiter=self._delimiter,
                     newlines_in_values=True,
-                    invalid_row_handler=remember,
                 ),
                 convert_options=arrow_csv.ConvertOptions(
                     include_columns=[str(i) for i in sorted(set(wanted))],
@@ -98,45 +88,35 @@ class CsvSource:
         if "straddling" in problem or "block boundaries" in problem:
             return self._explain_long(rows)
         if "UTF8" in problem:
-            return f"{self._path}: after row {rows}: text that is not UTF-8; save it as UTF-8"
-        return f"{self._path}: after row {rows}: is not valid CSV ({first_line(problem)})"
+            return f"after row {rows}: text that is not UTF-8; save it as UTF-8"
+        if "Expected" in problem and "columns" in problem:
+            return self._explain_ragged(rows)
+        return f"after row {rows}: is not valid CSV ({first_line(problem)})"
 
     def _explain_long(self, rows):
         line = _first_long_line(self._path)
         if line is None:
-            return (
-                f"{self._path}: after row {rows}: a quoted field does not end; "
-                "a closing quote is missing"
-            )
+            return f"after row {rows}: a quoted field does not end; a closing quote is missing"
         # A header is one line, so the second line of the file is row 1.
         return (
-            f"{self._path}: row {line - 1} is longer than {_size(_BLOCK)}; "
+            f"row {line - 1} is longer than {_size(_BLOCK)}; "
             "a log's fields are numbers, dates and short names"
         )
 
-    def _explain_ragged(self, ragged):
-        first = ragged[0]
-        try:
-            row = self._first_ragged_row()
-        except csv.Error:
-            return f"{self._path}: a quoted field does not end; a closing quote is missing"
-        where = "a row" if row is None else f"row {row}"
-        return (
-            f"{self._path}: {where}: {first.actual_columns} fields where the header has "
-            f"{first.expected_columns} ({shorten(first.text)})"
-        )
-
-    def _first_ragged_row(self):
-        """Return the number of the first row with too many or too few fields, read one by one.
-
-        Reading in parallel, pyarrow does not know it.
-        """
-        with io.TextIOWrapper(pa.input_stream(str(self._path)), "utf-8-sig", newline="") as file:
-            reader = csv.reader(file, delimiter=self._delimiter)
-            for row, fields in enumerate(reader):
-                if fields and len(fields) != len(self.names):
-                    return row
-        return None
+    def _explain_ragged(self, rows):
+        """Find the first row with too many or too few fields: pyarrow, in parallel, knows no numbers."""
+        wanted = len(self.names)
+        with io.TextIOWrapper(
+            pa.input_stream(str(self._path)), "utf-8-sig", errors="replace", newline=""
+        ) as file:
+            try:
+                for row, fields in enumerate(csv.reader(file, delimiter=self._delimiter)):
+                    if fields and len(fields) != wanted:
+                        text = shorten(self._delimiter.join(fields))
+                        return f"row {row}: {len(fields)} fields where the header has {wanted} ({text})"
+            except csv.Error:
+                return f"after row {rows}: a quoted field does not end; a closing quote is missing"
+        return f"after row {rows}: a row has not {wanted} fields like the header"
 
 
 def _first_long_line(path):

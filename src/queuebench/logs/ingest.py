@@ -97,7 +97,8 @@ def ingest(path, config, store):
     source = open_log(path, config.delimiter)
     positions = locate(source, config.columns.model_dump(exclude_none=True), path)
     reader = _Reader(config, store)
-    with about(path):
+    # Infinite times are found and refused; on the way there they may be added and subtracted.
+    with about(path), np.errstate(invalid="ignore", over="ignore"):
         try:
             for arrays in source.batches(list(positions.values())):
                 if len(arrays[0]):
@@ -113,6 +114,11 @@ def ingest(path, config, store):
         if not reader.rows:
             raise LogError("has no rows")
     return reader.finish()
+
+
+def _usable(times):
+    """Return which times are finite and can be squared."""
+    return np.abs(times) < 1e100
 
 
 class _Reader:
@@ -176,7 +182,7 @@ class _Reader:
             self._log.clock = read_clock(values, name)
         arrival = self._moments(values, "arrival_time")
         self.problems.add(
-            ~np.isfinite(arrival) & ~empty, self.rows, f"{name} must be finite, not NaN or infinite"
+            ~_usable(arrival) & ~empty, self.rows, f"{name} must be finite, not NaN or infinite"
         )
         self._check_not_negative(arrival, name)
         self._follow(arrival)
@@ -220,7 +226,7 @@ class _Reader:
             what = f"{name} is before the arrival"
         known = ~empty & np.isfinite(arrival)
         self.problems.add(
-            known & ~np.isfinite(response), self.rows,
+            known & ~_usable(response), self.rows,
             f"{name} must be finite, not NaN or infinite; leave it empty for an unfinished job",
         )  # fmt: skip
         self.problems.add(response < 0, self.rows, f"{what}; times must run forward")

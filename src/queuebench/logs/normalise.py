@@ -91,6 +91,7 @@ class _Maker:
         self._carry = {name: [np.empty(0, kind)] for name, kind in _CARRY.items()}
         self._dropped = dict.fromkeys(("duplicates", "lost", "after", "before"), 0)
         self._differing = dict.fromkeys(self._given, 0)
+        self._lost_treated = 0
         self._ties = 0
         self._recorded = 0
         self._present = 0
@@ -146,6 +147,7 @@ class _Maker:
         )
         after = ~repeated & (arrival > self._span.end)
         lost = ~repeated & ~after & np.isnan(response)
+        self._lost_treated += int((columns["arm"][lost] == self._arms.treatment).sum())
         for name, wrong in (("duplicates", repeated), ("after", after), ("lost", lost)):
             self._dropped[name] += int(wrong.sum())
         return ~(repeated | after | lost)
@@ -215,8 +217,9 @@ class _Maker:
             found.append(Finding(DROPPED, "duplicates", count, text))
         if count := dropped["lost"]:
             text = (
-                f"{count:,} jobs never finished, though they arrived longer before the log's end than "
-                "any finished job took; if one arm loses more, its mean response is not comparable"
+                f"{count:,} jobs ({self._lost_treated:,} of them treated) never finished, though they "
+                "arrived longer before the log's end than any finished job took; if one arm loses more, "
+                "its mean response is not comparable"
             )
             found.append(Finding(DROPPED, "lost_jobs", count, text))
         return found

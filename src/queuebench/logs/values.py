@@ -5,7 +5,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from queuebench.arrow import as_numpy
-from queuebench.logs.errors import SHOWN, LogError, rows_text, shorten
+from queuebench.logs.errors import SHOWN, LogError, first_line, rows_text, shorten
 
 _LONGEST = 1000
 """Bytes beyond which a field is no number, date or name."""
@@ -25,8 +25,15 @@ def plain(values, name, before):
     Raises
     ------
     LogError
-        If a field of text is longer than any number, date or name.
+        If a field of text is longer than any number, date or name, or the column is damaged.
     """
+    try:
+        # A damaged Arrow file may point outside its buffers or hold text that is not UTF-8.
+        values.validate(full=True)
+    except pa.ArrowInvalid as error:
+        raise LogError(
+            f"rows {before + 1} to {before + len(values)}: {name}: is damaged ({first_line(error)})"
+        ) from None
     kind = values.type
     if pa.types.is_dictionary(kind):
         values = values.dictionary_decode()
