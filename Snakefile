@@ -15,6 +15,7 @@ include: "rules/experiments.smk"
 include: "rules/tables.smk"
 include: "rules/figures.smk"
 include: "rules/loss_network.smk"
+include: "rules/external.smk"
 
 
 rule all:

@@ -4,7 +4,7 @@ import re
 from snakemake.exceptions import WorkflowError
 
 from queuebench.checks import check_cell, check_loss_network
-from queuebench.config import StudyError, parse_study, resolve
+from queuebench.config import StudyError, external_logs, parse_study, resolve
 from queuebench.cost import describe_cost
 from queuebench.environment import prepare_jobs
 from queuebench.exact import choices as exact_choices
@@ -12,6 +12,7 @@ from queuebench.families import families, notes
 from queuebench.fingerprint import fingerprint
 from queuebench.jobs import (
     batch_params,
+    estimator_modules,
     estimation_params,
     exact_params,
     loss_settings,
@@ -38,7 +39,8 @@ def load_cells():
 prepare_jobs(threads=1)
 
 STUDY, CELLS = load_cells()
-SCENARIOS = list(STUDY.scenarios)
+SCENARIOS = list(dict.fromkeys(cell.scenario for cell in CELLS.values()))
+EXTERNAL = external_logs(STUDY)
 TRUNCATED = list(
     dict.fromkeys(
         cell.scenario
@@ -168,9 +170,10 @@ LOSS_TARGETS = [
 ]
 
 STUDY_TARGETS = [
-    "results/tables/claims.csv",
+    *(["results/tables/claims.csv"] if CELLS or LOSS_SERVERS else []),
     *(EXPERIMENT_TARGETS if CELLS else []),
     *(LOSS_TARGETS if LOSS_SERVERS else []),
+    *(f"results/external/{scenario}/estimates.csv" for scenario in EXTERNAL),
 ]
 
 # What the claims are judged by: the tables of whichever parts the study has.

@@ -6,6 +6,7 @@ import sys
 
 from queuebench.checks import check_cell
 from queuebench.config import Study, StudyError, load_study, resolve
+from queuebench.logs.errors import LogError
 from queuebench.reference import study_reference
 from queuebench.trace import TraceError
 
@@ -16,7 +17,7 @@ def main(arguments=None):
     chosen = parser.parse_args(arguments)
     try:
         chosen.run(chosen)
-    except (StudyError, TraceError) as error:
+    except (StudyError, TraceError, LogError) as error:
         print(f"queuebench: {error}", file=sys.stderr)
         return 2
     return 0
@@ -44,6 +45,14 @@ def _parser():
     plan.add_argument("--replicates", type=int, default=50, help="replicates of the pilot")
     plan.add_argument("--width", type=float, help="wanted width of a 95 %% interval")
     plan.set_defaults(run=_plan)
+
+    analyze = commands.add_parser(
+        "analyze", help="estimate the effect from the log of your own experiment"
+    )
+    analyze.add_argument("log", help="Parquet, Arrow or CSV")
+    analyze.add_argument("--config", required=True, help="what the log's columns mean")
+    analyze.add_argument("--out", help="folder for report.txt, estimates.csv and findings.csv")
+    analyze.set_defaults(run=_analyze)
 
     schema = commands.add_parser("schema", help="print the JSON schema of a study, for editors")
     schema.set_defaults(run=lambda _: print(study_schema()))
@@ -105,6 +114,12 @@ def _plan(chosen):
         ]
     ]
     print(shown.to_markdown(index=False, floatfmt=".3g", missingval=""))
+
+
+def _analyze(chosen):
+    from queuebench.logs import analyze_log
+
+    print(analyze_log(chosen.log, chosen.config, chosen.out).report())
 
 
 def _cell(chosen):

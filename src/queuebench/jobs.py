@@ -4,6 +4,7 @@ Rules pass these as params, so that a change reruns the jobs it concerns and no 
 """
 
 import queuebench.estimators  # noqa: F401 (importing registers)
+from queuebench.estimators.registry import all_estimators
 from queuebench.estimators.setting import applying
 from queuebench.fingerprint import fingerprint
 from queuebench.queueing.policies import policy
@@ -45,6 +46,11 @@ def truth_params(cell):
         "cell": _without_exact(cell.to_dict(*_SYSTEM, "truth")),
         "code": _code(cell, "queuebench.truth", _policies),
     }
+
+
+def estimator_modules():
+    """Return the modules of all registered estimators."""
+    return sorted({entry.function.__module__ for entry in all_estimators()})
 
 
 def exact_params(cell):

@@ -7,7 +7,7 @@ from queuebench.estimators.inference import batch_means_error, newey_west_error
 from queuebench.estimators.registry import Estimate, EstimationError, register
 
 
-@register("naive", design="bernoulli")
+@register("naive", design="bernoulli", observed_costs=True)
 def naive(record, horizon=None):
     """Mean observed response of the treated minus that of the controls.
 
@@ -16,7 +16,7 @@ def naive(record, horizon=None):
     return _difference(record)
 
 
-@register("group", design="group")
+@register("group", design="group", observed_costs=True)
 def group(record, horizon=None):
     """Mean response of the treated half of the servers minus that of the control half."""
     return _difference(record)

@@ -95,13 +95,13 @@ def wdq_markov(record, horizon):
     return _weighted(record.windows(horizon), {Cost.MARKOV: 1.0})
 
 
-@register("wdq_observed", design="bernoulli", uses_horizon=True)
+@register("wdq_observed", design="bernoulli", uses_horizon=True, observed_costs=True)
 def wdq_observed(record, horizon):
     """Differences in Q with the observed response times."""
     return _weighted(record.windows(horizon), {Cost.OBSERVED: 1.0})
 
 
-@register("qdq", design="bernoulli", uses_horizon=True)
+@register("qdq", design="bernoulli", uses_horizon=True, observed_costs=True)
 def qdq(record, horizon):
     """Differences in Q with the queue-length cost ``in_system / Lambda_hat``."""
     return _weighted(record.windows(horizon), {Cost.QUEUE: 1.0})
@@ -125,7 +125,9 @@ def wdq_uncentred(record, horizon):
     return _weighted(record.windows(horizon), {Cost.FITTED_UNCENTRED: 1.0})
 
 
-@register("qdq_uncentred", design="bernoulli", uses_horizon=True, needs_cycle=True)
+@register(
+    "qdq_uncentred", design="bernoulli", uses_horizon=True, needs_cycle=True, observed_costs=True
+)
 def qdq_uncentred(record, horizon):
     """`qdq` without centring by phase, to show what the centring removes."""
     return _weighted(record.windows(horizon), {Cost.QUEUE_UNCENTRED: 1.0})

@@ -57,6 +57,9 @@ class Estimator:
         Whether it is for periodic arrival rates only.
     needs_grid : bool
         Whether it chooses among several horizons.
+    observed_costs : bool
+        Whether its costs are observed responses and numbers in the system, so that it stays valid
+        however the servers work.
     """
 
     name: str
@@ -65,18 +68,26 @@ class Estimator:
     uses_horizon: bool
     needs_cycle: bool
     needs_grid: bool
+    observed_costs: bool
 
 
 _ESTIMATORS: dict[str, Estimator] = {}
 
 
-def register(name, *, design, uses_horizon=False, needs_cycle=False, needs_grid=False):
-    """Return a decorator that registers an estimator for records of a kind of design."""
+def register(
+    name, *, design, uses_horizon=False, needs_cycle=False, needs_grid=False, observed_costs=False
+):
+    """Return a decorator that registers an estimator for records of a kind of design.
+
+    The keywords are the attributes of `Estimator`.
+    """
 
     def decorate(function):
         if name in _ESTIMATORS:
             raise ValueError(f"an estimator named {name} is registered already")
-        _ESTIMATORS[name] = Estimator(name, function, design, uses_horizon, needs_cycle, needs_grid)
+        _ESTIMATORS[name] = Estimator(
+            name, function, design, uses_horizon, needs_cycle, needs_grid, observed_costs
+        )
         return function
 
     return decorate
@@ -85,6 +96,11 @@ def register(name, *, design, uses_horizon=False, needs_cycle=False, needs_grid=
 def known_estimators():
     """Return the names of all estimators in the order of their registration."""
     return list(_ESTIMATORS)
+
+
+def all_estimators():
+    """Return all registered estimators."""
+    return list(_ESTIMATORS.values())
 
 
 def estimators_for(design, wanted="all", *, periodic=False, horizons=1):

@@ -11,7 +11,7 @@ from queuebench.config import (
     Positive,
     Share,
     StudyError,
-    _validate,
+    validate,
 )
 from queuebench.logs.clock import UNITS
 from queuebench.logs.errors import LogError
@@ -202,7 +202,7 @@ def parse_config(values, name="the description of the log"):
     if isinstance(values.get("design"), str):
         values = values | {"design": {"kind": values["design"]}}
     try:
-        return _validate(LogConfig, values, lambda key: key)
+        return validate(LogConfig, values, lambda key: key)
     except StudyError as error:
         raise LogError(f"{name}: {str(error).lstrip(': ')}") from None
 

@@ -3,11 +3,10 @@
 import math
 
 from queuebench.estimators import EstimationError, estimators_for
+from queuebench.estimators.inference import intervals
 from queuebench.logs.errors import LogError
 from queuebench.logs.findings import NOTE, Finding
 from queuebench.logs.setting import in_service_times
-
-_NORMAL_95 = 1.959963984540054
 
 ROW = (
     "estimator",
@@ -36,7 +35,7 @@ def estimate_log(record, config, mean_service_time, valid):
     mean_service_time : float
         In the log's unit.
     valid : Callable
-        Whether an estimator's name is valid for the log.
+        Whether a registered estimator is valid for the log.
 
     Returns
     -------
@@ -50,7 +49,7 @@ def estimate_log(record, config, mean_service_time, valid):
     LogError
         If an estimator is not defined on the record at the main horizon.
     """
-    chosen = [entry for entry in estimators_for(record.setting.design) if valid(entry.name)]
+    chosen = [entry for entry in estimators_for(record.setting.design) if valid(entry)]
     main = in_service_times(config.horizon, config, mean_service_time)
     rows = [
         _row(entry, None, record, mean_service_time, main=True)
@@ -70,17 +69,12 @@ def estimate_log(record, config, mean_service_time, valid):
     return rows, _left_out([h for h in horizons if h not in fitting])
 
 
-def normal_interval(value, error):
-    """Return the ends of the 95 % normal interval; NaN where there is no standard error."""
-    return value - _NORMAL_95 * error, value + _NORMAL_95 * error
-
-
 def _row(entry, horizon, record, mean_service_time, *, main):
     try:
         estimate = entry.function(record, horizon)
     except EstimationError as error:
         raise LogError(f"{entry.name}: {error}") from None
-    lower, upper = normal_interval(estimate.value, estimate.standard_error)
+    ends = intervals(estimate.value, estimate.standard_error, estimate.freedom)
     return {
         "estimator": entry.name,
         "horizon": horizon,
@@ -89,8 +83,8 @@ def _row(entry, horizon, record, mean_service_time, *, main):
         "main": main,
         "estimate": estimate.value,
         "estimate_se": estimate.standard_error,
-        "lower_95": lower,
-        "upper_95": upper,
+        "lower_95": ends["lower_95"],
+        "upper_95": ends["upper_95"],
         "alpha": estimate.alpha,
         "arrivals": record.arrivals,
         "note": estimate.note,

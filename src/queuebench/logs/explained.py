@@ -7,8 +7,9 @@ from queuebench.estimators.batch_means import (
     ArmSums,
     batch_count,
     difference,
-    standard_error,
+    influence,
 )
+from queuebench.estimators.inference import batch_means_error
 from queuebench.jit import kernel
 from queuebench.logs.findings import WARNING, Finding
 
@@ -46,7 +47,8 @@ def check_explained(record):
             record.setting.classes, costs.response_by_length, *sums,
         )  # fmt: skip
         before += len(treated)
-    gap, error = difference(sums), standard_error(sums)
+    gap = difference(sums)
+    error = batch_means_error(influence(sums), record.arrivals)
     naive = difference(record.responses)
     if abs(gap) < _CLEAR * error or abs(gap) < _MATTERS * abs(naive):
         return []

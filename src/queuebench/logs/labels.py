@@ -3,7 +3,7 @@
 import numpy as np
 import pyarrow.compute as pc
 
-from queuebench.config import _nearest
+from queuebench.config import nearest
 from queuebench.logs.errors import LogError, rows_text, shorten
 from queuebench.logs.values import filled
 
@@ -81,7 +81,7 @@ class Labels:
         alike = [code for known, code in self._codes.items() if known.lower() == text.lower()]
         if len(alike) == 1:
             return alike[0]
-        near = _nearest(text, [shorten(known)[1:-1] for known in self.known[:20]])
+        near = nearest(text, [shorten(known)[1:-1] for known in self.known[:20]])
         quoting = (
             "; quote the value, YAML reads on, off, yes and no as true and false"
             if isinstance(wanted, bool)

@@ -7,11 +7,6 @@ import numpy as np
 
 from queuebench.logs.findings import NOTE, WARNING, Finding
 
-OBSERVED_ONLY = frozenset(
-    {"naive", "wdq_observed", "qdq", "group", "switchback", "switchback_burn_in"}
-)
-"""Estimators whose costs are observed responses and numbers in the system, however servers work."""
-
 TOLERATED = 0.01
 """Share of the jobs that met others which may depart before an earlier job of their server."""
 
@@ -37,9 +32,9 @@ class Service:
     mean: float
     findings: list
 
-    def valid(self, name):
-        """Return whether an estimator's costs make sense for these servers."""
-        return self.first_come or name in OBSERVED_ONLY
+    def valid(self, estimator):
+        """Return whether a registered estimator's costs make sense for these servers."""
+        return self.first_come or estimator.observed_costs
 
 
 def judge_service(replicate, queues, has_server):

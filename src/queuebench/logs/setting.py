@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from queuebench.config import _nearest
+from queuebench.config import nearest
 from queuebench.estimators.setting import Setting
 from queuebench.logs.errors import LogError
 from queuebench.logs.labels import label
@@ -70,7 +70,7 @@ def server_classes(classes, servers):
         for member in members:
             text = label(member)
             if text not in numbers:
-                near = _nearest(text, servers[:1000]) if len(servers) <= 1000 else ""
+                near = nearest(text, servers[:1000]) if len(servers) <= 1000 else ""
                 raise LogError(f"server_classes.{name}: the log has no server {text!r}{near}")
             if found[numbers[text]] >= 0:
                 raise LogError(f"server_classes.{name}: server {text!r} is in two classes")

@@ -6,7 +6,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from queuebench.config import _nearest
+from queuebench.config import nearest
 from queuebench.logs.csv_source import CsvSource
 from queuebench.logs.errors import LogError, first_line, shorten
 
@@ -94,7 +94,7 @@ def locate(source, columns, path):
     positions = {}
     for role, name in columns.items():
         if not counted[name]:
-            known = _nearest(name, [shorten(known)[1:-1] for known in source.names])
+            known = nearest(name, [shorten(known)[1:-1] for known in source.names])
             raise LogError(f"{path}: columns.{role}: there is no column {shorten(name)}{known}")
         if counted[name] > 1:
             places = [str(i + 1) for i, known in enumerate(source.names) if known == name]
