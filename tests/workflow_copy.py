@@ -44,6 +44,7 @@ class Workflow:
 
     def __init__(self, folder, package=False):
         self.folder = folder
+        folder.mkdir(parents=True, exist_ok=True)
         self.environment = {"PYTHONDONTWRITEBYTECODE": ""}
         for part in PARTS:
             source = ROOT / part
@@ -58,7 +59,7 @@ class Workflow:
     def copy(self, folder):
         """Return a copy of this copy, with its results and what Snakemake remembers of them."""
         shutil.copytree(self.folder, folder)
-        other = object.__new__(Workflow)
+        other = object.__new__(type(self))
         other.folder = folder
         other.environment = dict(self.environment)
         if "PYTHONPATH" in other.environment:
@@ -71,10 +72,10 @@ class Workflow:
         path.write_text(yaml.safe_dump({**TINY, **keys}))
 
     def command(self, *arguments, cores=1, configfile="study.yaml"):
-        """Return the command line of a run and how to start it."""
+        """Return the command line of a run and how to start it; without cores for a cluster."""
+        local = ["--cores", str(cores)] if cores else []
         command = [
-            sys.executable, "-m", "snakemake", *arguments, "--cores", str(cores),
-            "--configfile", configfile,
+            sys.executable, "-m", "snakemake", *arguments, *local, "--configfile", configfile,
         ]  # fmt: skip
         return command, {"cwd": self.folder, "env": {**os.environ, **self.environment}}
 

@@ -1,0 +1,97 @@
+"""The workflow on a real Slurm: the bytes of a local run, readable failures, and resuming."""
+
+import signal
+import subprocess
+
+import pytest
+from workflow_copy import Workflow, succeed
+
+SMOKE = "config/smoke.yaml"
+COLLECTED = ["results/estimates.parquet", "results/truth.parquet"]
+
+pytestmark = pytest.mark.workflow
+
+
+@pytest.fixture(scope="module")
+def local_results(slurm, tmp_path_factory):
+    """Results of the smoke study without a cluster."""
+    workflow = Workflow(tmp_path_factory.mktemp("local") / "local")
+    succeed(workflow.run(cores=2, configfile=SMOKE))
+    return workflow.results()
+
+
+def test_the_smoke_study_gives_the_bytes_of_a_local_run(cluster_workflow, local_results):
+    process = succeed(cluster_workflow.run(configfile=SMOKE))
+    assert "submitted with SLURM jobid" in process.stderr
+    results = cluster_workflow.results()
+    assert results.keys() == local_results.keys()
+    differing = [name for name, found in results.items() if found != local_results[name]]
+    assert not differing
+
+
+def test_the_cause_of_a_failed_job_is_shown(cluster_workflow):
+    study = cluster_workflow
+    study.write_study(keep_traces=True)
+    traces = "results/traces/plain-load0.6/{}/batch0.arrow"
+    local = Workflow.command(study, *map(traces.format, ("bernoulli", "switchback")), cores=2)
+    subprocess.run(local[0], check=True, capture_output=True, **local[1])
+    trace = study.folder / traces.format("switchback")
+    trace.write_bytes(trace.read_bytes()[:-100])
+
+    process = study.run("results/estimates/plain-load0.6/batch0.parquet")
+    assert process.returncode != 0
+    assert "Error in rule estimate" in process.stderr
+    assert "cell=plain-load0.6" in process.stderr
+    assert f"{traces.format('switchback')}: is not a complete Arrow file" in process.stderr
+
+
+def test_a_job_that_exceeds_its_memory_is_reported_as_such(cluster_workflow):
+    study = cluster_workflow
+    study.write_study()
+    process = study.run(
+        "results/truth/plain-load0.6.parquet", "--set-resources", "truth:mem_mb=100"
+    )
+    assert process.returncode != 0
+    assert "Error in rule truth" in process.stderr
+    assert "memory" in process.stderr.split("Error in rule truth")[1].lower()
+
+
+def test_cancelled_jobs_and_a_killed_snakemake_are_resumed(
+    cluster_workflow, slurm, local_results
+):
+    study = cluster_workflow
+
+    run = start(study)
+    slurm.ask("scancel", slurm.wait_for_job("rule_truth", "homogeneous-load0.8"))
+    said = run.communicate()[0]
+    assert run.returncode != 0
+    assert "SLURM status is: 'CANCELLED'" in said
+    assert "homogeneous-load0.8" in said.split("Error in rule truth")[1]
+    done = study.results()
+    assert "truth/homogeneous-load0.5.parquet" in done, "the others finish"
+    assert "truth/homogeneous-load0.8.parquet" not in done
+
+    run = start(study)
+    job = slurm.wait_for_job("rule_truth", "homogeneous-load0.8")
+    run.send_signal(signal.SIGKILL)
+    run.communicate()
+    name = slurm.ask("squeue", "--noheader", "--format=%j", "--jobs", job).strip()
+    refused = study.run(*COLLECTED, configfile=SMOKE)
+    assert refused.returncode != 0
+    assert "cannot be locked" in refused.stdout + refused.stderr
+    assert name.startswith("queuebench")
+    slurm.ask("scancel", "--name", name)
+    succeed(study.run("--unlock", configfile=SMOKE))
+    succeed(study.run(*COLLECTED, configfile=SMOKE))
+    results = study.results()
+    for path in COLLECTED:
+        name = path.removeprefix("results/")
+        assert results[name] == local_results[name], name
+
+
+def start(study):
+    """Start a run of the smoke study's data and return the process."""
+    command, how = study.command(*COLLECTED, configfile=SMOKE)
+    return subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, **how
+    )
