@@ -14,6 +14,7 @@ include: "rules/truth.smk"
 include: "rules/experiments.smk"
 include: "rules/tables.smk"
 include: "rules/figures.smk"
+include: "rules/cluster.smk"
 
 
 rule all:

@@ -80,9 +80,7 @@ class ClusterWorkflow(Workflow):
         self.environment |= slurm.environment
 
     def command(self, *arguments, configfile="study.yaml"):
-        return super().command(
-            *arguments, *PROFILE, *IMPATIENT, cores=None, configfile=configfile
-        )
+        return super().command(*arguments, *PROFILE, *IMPATIENT, cores=None, configfile=configfile)
 
 
 @pytest.fixture

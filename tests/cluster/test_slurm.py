@@ -53,12 +53,11 @@ def test_a_job_that_exceeds_its_memory_is_reported_as_such(cluster_workflow):
     )
     assert process.returncode != 0
     assert "Error in rule truth" in process.stderr
-    assert "memory" in process.stderr.split("Error in rule truth")[1].lower()
+    assert "plain-load0.6" in process.stderr.split("Error in rule truth")[1]
+    assert "Exceeded job memory limit" in process.stderr
 
 
-def test_cancelled_jobs_and_a_killed_snakemake_are_resumed(
-    cluster_workflow, slurm, local_results
-):
+def test_cancelled_jobs_and_a_killed_snakemake_are_resumed(cluster_workflow, slurm, local_results):
     study = cluster_workflow
 
     run = start(study)

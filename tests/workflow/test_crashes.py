@@ -118,7 +118,7 @@ def test_a_damaged_trace_is_found_and_named(study, undisturbed):
 
     # Removed, as the message advises, it is simulated again.
     trace.unlink()
-    succeed(study.run(*TARGETS, cores=2))
+    succeed(study.run(ESTIMATES, *TARGETS, cores=2))
     assert trace.read_bytes() == whole
     assert_complete(study, undisturbed)
 

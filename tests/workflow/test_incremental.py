@@ -21,14 +21,14 @@ ESTIMATE = "estimate cell=kept-load0.6, batch=0"
 SIMULATE = "simulate cell=kept-load0.6, design=bernoulli, batch=0"
 TRUTHS = {f"truth cell={scenario}-load0.6" for scenario in STUDY["scenarios"]}
 
-ESTIMATOR = '''
+ESTIMATOR = """
 from queuebench.estimators.registry import Estimate, register
 
 
 @register("nothing", design="{design}")
 def nothing(record, horizon=None):
     return Estimate(0.0, 0.0)
-'''
+"""
 POLICY = """
 from queuebench.queueing.policies.capacity import every_server_alone
 from queuebench.queueing.policies.registry import register
@@ -157,9 +157,7 @@ def test_a_new_policy_runs_only_cells_that_name_it(finished, following):
 @pytest.mark.parametrize(
     ("design", "concerned"), [("bernoulli", {*PLAIN, ESTIMATE}), ("switchback", PLAIN)]
 )
-def test_a_new_estimator_reruns_estimation_where_it_applies(
-    finished, following, design, concerned
-):
+def test_a_new_estimator_reruns_estimation_where_it_applies(finished, following, design, concerned):
     finished.add("estimators/nothing.py", ESTIMATOR.format(design=design))
     assert finished.planned() == concerned | following
 
