@@ -9,15 +9,4 @@ if not config:
     configfile: "config/config.yaml"
 
 
-include: "rules/common.smk"
-include: "rules/truth.smk"
-include: "rules/experiments.smk"
-include: "rules/tables.smk"
-include: "rules/figures.smk"
-include: "rules/cluster.smk"
-
-
-rule all:
-    default_target: True
-    input:
-        STUDY_TARGETS,
+include: "rules/study.smk"
