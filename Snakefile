@@ -10,3 +10,9 @@ if not config:
 
 
 include: "rules/study.smk"
+
+
+rule all:
+    default_target: True
+    input:
+        STUDY_TARGETS,

@@ -1,14 +1,8 @@
-# The whole workflow. It is included from here because Snakemake cannot include anything from a Snakefile
-# that lies at the top of a repository it reads from a git host.
+# All rules. They are included from here because Snakemake includes nothing from a Snakefile that lies at the
+# top of a repository on a git host, where workflow/Snakefile has to do.
 include: "common.smk"
 include: "truth.smk"
 include: "experiments.smk"
 include: "tables.smk"
 include: "figures.smk"
 include: "cluster.smk"
-
-
-rule all:
-    default_target: True
-    input:
-        STUDY_TARGETS,
