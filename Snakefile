@@ -9,7 +9,12 @@ if not config:
     configfile: "config/config.yaml"
 
 
-include: "rules/study.smk"
+include: "rules/common.smk"
+include: "rules/truth.smk"
+include: "rules/experiments.smk"
+include: "rules/tables.smk"
+include: "rules/figures.smk"
+include: "rules/cluster.smk"
 
 
 rule all:
