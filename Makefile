@@ -18,8 +18,9 @@ setup: $(STAMP)
 run: setup
 	$(SNAKEMAKE) --configfile $(STUDY)
 
-# After a kill: no Snakemake may be running in this folder any more.
+# After a kill.
 resume: setup
+	$(BIN)/python -m queuebench.at_work
 	$(SNAKEMAKE) --configfile $(STUDY) --unlock
 	$(SNAKEMAKE) --configfile $(STUDY) --rerun-incomplete
 

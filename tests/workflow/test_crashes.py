@@ -11,6 +11,8 @@ import pyarrow as pa
 import pytest
 from workflow_copy import TINY, Workflow, succeed
 
+from queuebench.at_work import at_work
+
 # One cell passes its traces on, one keeps them; several batches, so that there is always work under way.
 STUDY = {
     **TINY,
@@ -65,6 +67,7 @@ def kill_after(study, seconds):
     time.sleep(seconds)
     os.killpg(process.pid, signal.SIGKILL)
     process.wait()
+    assert not at_work(study.folder), "killed with all its jobs"
 
 
 def resume(study):
@@ -195,10 +198,13 @@ def test_a_second_run_in_the_same_folder_is_refused_with_advice(study):
     try:
         wait_for_lock(study)
         second = study.run(*TARGETS)
+        working = at_work(study.folder)
     finally:
         os.killpg(first.pid, signal.SIGKILL)
         first.wait()
     assert second.returncode != 0
+    assert first.pid in working
+    assert not at_work(study.folder), "killed with all its jobs"
     said = second.stdout + second.stderr
     assert "Directory cannot be locked" in said
     assert "--unlock" in said
