@@ -7,6 +7,7 @@ import pytest
 from workflow_copy import Workflow, succeed
 
 SMOKE = "config/smoke.yaml"
+DESIGNS = ["bernoulli", "switchback"]
 COLLECTED = ["results/estimates.parquet", "results/truth.parquet"]
 
 pytestmark = pytest.mark.workflow
@@ -29,32 +30,24 @@ def test_the_smoke_study_gives_the_bytes_of_a_local_run(cluster_workflow, local_
     assert not differing
 
 
-def test_the_cause_of_a_failed_job_is_shown(cluster_workflow):
+def test_failed_jobs_are_reported_with_their_causes(cluster_workflow):
     study = cluster_workflow
     study.write_study(keep_traces=True)
     traces = "results/traces/plain-load0.6/{}/batch0.arrow"
-    local = Workflow.command(study, *map(traces.format, ("bernoulli", "switchback")), cores=2)
-    subprocess.run(local[0], check=True, capture_output=True, **local[1])
+    local, how = Workflow.command(study, *map(traces.format, DESIGNS), cores=2)
+    subprocess.run(local, check=True, capture_output=True, **how)
     trace = study.folder / traces.format("switchback")
     trace.write_bytes(trace.read_bytes()[:-100])
 
-    process = study.run("results/estimates/plain-load0.6/batch0.parquet")
+    estimates = "results/estimates/plain-load0.6/batch0.parquet"
+    truth = "results/truth/plain-load0.6.parquet"
+    process = study.run(estimates, truth, "--set-resources", "truth:mem_mb=100")
     assert process.returncode != 0
-    assert "Error in rule estimate" in process.stderr
-    assert "cell=plain-load0.6" in process.stderr
-    assert f"{traces.format('switchback')}: is not a complete Arrow file" in process.stderr
-
-
-def test_a_job_that_exceeds_its_memory_is_reported_as_such(cluster_workflow):
-    study = cluster_workflow
-    study.write_study()
-    process = study.run(
-        "results/truth/plain-load0.6.parquet", "--set-resources", "truth:mem_mb=100"
-    )
-    assert process.returncode != 0
-    assert "Error in rule truth" in process.stderr
-    assert "plain-load0.6" in process.stderr.split("Error in rule truth")[1]
-    assert "Exceeded job memory limit" in process.stderr
+    said = process.stderr
+    assert estimates in said.split("Error in rule estimate")[1]
+    assert f"{traces.format('switchback')}: is not a complete Arrow file" in said
+    assert truth in said.split("Error in rule truth")[1]
+    assert "Exceeded job memory limit" in said
 
 
 def test_cancelled_jobs_and_a_killed_snakemake_are_resumed(cluster_workflow, slurm, local_results):
