@@ -16,6 +16,7 @@ include: "rules/tables.smk"
 include: "rules/figures.smk"
 include: "rules/loss_network.smk"
 include: "rules/external.smk"
+include: "rules/cluster.smk"
 
 
 rule all:

@@ -21,6 +21,7 @@ from queuebench.jobs import (
 )
 from queuebench.loss_network.policies import modules as loss_policy_modules
 from queuebench.loss_study import SCHEMAS
+from queuebench.needs import job_memory, job_minutes
 
 
 def load_cells():
@@ -82,6 +83,18 @@ def replicates(wildcards):
     experiment = CELLS[wildcards.cell].experiment
     start = int(wildcards.batch) * experiment.batch_size
     return [start, min(start + experiment.batch_size, experiment.replicates)]
+
+
+def batch_arrivals(wildcards):
+    """Return how many arrivals a batch has, of each design."""
+    first, end = replicates(wildcards)
+    return (end - first) * CELLS[wildcards.cell].experiment.arrivals
+
+
+def batch_minutes(wildcards):
+    """Return the time for a job that goes through a batch of every design."""
+    designs = CELLS[wildcards.cell].designs
+    return job_minutes(len(designs) * batch_arrivals(wildcards))
 
 
 def batch_files(kind):

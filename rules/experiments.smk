@@ -13,8 +13,8 @@ rule simulate:
         "../envs/environment.yaml"
     threads: 1
     resources:
-        mem_mb=700,
-        runtime=60,
+        mem_mb=job_memory(),
+        runtime=lambda wildcards: job_minutes(batch_arrivals(wildcards)),
     params:
         job=lambda wildcards: simulation_params(CELLS[wildcards.cell], wildcards.design),
         replicates=replicates,
@@ -43,8 +43,8 @@ rule estimate:
         "../envs/environment.yaml"
     threads: 1
     resources:
-        mem_mb=700,
-        runtime=60,
+        mem_mb=lambda wildcards: job_memory(batch_arrivals(wildcards)),
+        runtime=batch_minutes,
     params:
         job=lambda wildcards: estimation_params(CELLS[wildcards.cell]),
         designs=lambda wildcards: list(CELLS[wildcards.cell].designs),
@@ -68,8 +68,8 @@ rule simulate_and_estimate:
         "../envs/environment.yaml"
     threads: 1
     resources:
-        mem_mb=700,
-        runtime=120,
+        mem_mb=lambda wildcards: job_memory(CELLS[wildcards.cell].experiment.arrivals),
+        runtime=batch_minutes,
     params:
         job=lambda wildcards: batch_params(CELLS[wildcards.cell]),
         replicates=replicates,

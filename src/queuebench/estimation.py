@@ -87,6 +87,7 @@ def estimate_traces(cell, paths, outputs, log=None):
     rows = Rows()
     with Progress(log, f"{cell.name}: estimating", None) as progress:
         for design, path in paths.items():
+            Trace(path).check_origin(cell, design)
             rows.add(
                 estimate_trace(cell, design, path, lambda r, d=design: progress.step(f"{d} {r}"))
             )
