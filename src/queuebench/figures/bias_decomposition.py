@@ -24,8 +24,8 @@ def draw_bias_decomposition(decomposition):
     Returns
     -------
     matplotlib.figure.Figure
-        One panel per cell with an effect: bars for the two biases in per cent of the effect, a point with an interval of
-        two standard errors for what simulation adds to both, which should cover zero.
+        One panel per cell with an effect: bars for the two biases in per cent of it, a point with an
+        interval of two standard errors for what simulation adds to both, which should cover zero.
     """
     set_style()
     rows = at_main_horizon(decomposition[decomposition["gte"] != 0.0])
