@@ -97,6 +97,12 @@ def batch_minutes(wildcards):
     return job_minutes(len(designs) * batch_arrivals(wildcards))
 
 
+def workload_file(wildcards):
+    """Return the file of a replayed workload, if the cell has one."""
+    workload = CELLS[wildcards.cell].experiment.workload
+    return [workload.path] if workload else []
+
+
 def batch_files(kind):
     """Return the files of a kind from all batches of all cells."""
     return [

@@ -1,4 +1,6 @@
 rule simulate:
+    input:
+        workload_file,
     output:
         trace="results/traces/{cell}/{design}/batch{batch}.arrow",
         carry="results/traces/{cell}/{design}/batch{batch}.carry.arrow",
@@ -55,6 +57,8 @@ rule estimate:
 # Where traces are not kept, a job simulates a replicate, estimates from its trace and removes it: so
 # one trace is alive at a time, and no disk fills up between simulation and estimation.
 rule simulate_and_estimate:
+    input:
+        workload_file,
     output:
         estimates="results/estimates/{cell}/batch{batch}.parquet",
         diagnostics="results/diagnostics/{cell}/batch{batch}.parquet",

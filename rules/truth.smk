@@ -1,4 +1,6 @@
 rule truth:
+    input:
+        workload_file,
     output:
         "results/truth/{cell}.parquet",
     log:

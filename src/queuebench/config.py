@@ -193,6 +193,16 @@ Service = Annotated[
 ]
 
 
+class WorkloadFile(_Strict):
+    """A recorded workload whose arrivals and job sizes are replayed (scenario kind replay)."""
+
+    path: str = Field(description="CSV or JSON lines, one job per row, in the order of arrival.")
+    time: str = Field(description="Column of the arrival times, numbers or dates.")
+    size: dict[str, Positive] = Field(
+        min_length=1, description="Columns whose weighted sum is a job's size, with the weights."
+    )
+
+
 class Truth(_Strict):
     """How precisely the global treatment effect is found by simulation."""
 
@@ -236,6 +246,9 @@ class Experiment(_Strict):
         0.0, description="Time from dispatch to the server, in mean service times."
     )
     service: Service = Field(Exponential(), description="Service requirements, mean 1.")
+    workload: WorkloadFile | None = Field(
+        None, description="Recorded workload of a scenario of kind replay, rescaled to the load."
+    )
     horizon: Positive = Field(30.0, description="Truncation horizon, in mean service times.")
     horizons: list[Positive] | None = Field(
         None, min_length=1, description="Several horizons at once; replaces horizon."
@@ -435,8 +448,12 @@ def parse_study(values):
     study = validate(Study, values, lambda key: key)
     for name, override in study.scenarios.items():
         kind = (override or {}).get("kind", "simulated")
-        if kind not in ("simulated", "external"):
-            raise StudyError(f"scenarios.{name}.kind: must be simulated or external, got {kind}")
+        if kind not in ("simulated", "external", "replay"):
+            raise StudyError(
+                f"scenarios.{name}.kind: must be simulated, replay or external, got {kind}"
+            )
+        if kind == "replay" and "workload" not in override:
+            raise StudyError(f"scenarios.{name}.workload: this key is required")
     if not study.scenarios and study.loss_network is None:
         raise StudyError("scenarios: at least one is needed, or a loss_network")
     for name in study.scenarios:

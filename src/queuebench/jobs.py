@@ -11,7 +11,7 @@ from queuebench.queueing.policies import policy
 
 _SYSTEM = (
     "system", "control", "treatment", "speeds", "arrival_process", "information", "travel_time",
-    "service", "warmup",
+    "service", "warmup", "workload",
 )  # fmt: skip
 _RECORD = ("arrivals", "designs")
 _ESTIMATION = ("horizon", "horizons", "estimators")

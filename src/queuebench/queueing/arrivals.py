@@ -28,7 +28,7 @@ class PoissonArrivals:
     def fill(self, out):
         """Fill an array with the next arrival times, increasing."""
         self._rng.standard_exponential(out=out)
-        self._now = _accumulate(out, self._scale, self._now)
+        self._now = accumulate(out, self._scale, self._now)
 
 
 class SinusoidalArrivals:
@@ -49,7 +49,7 @@ class SinusoidalArrivals:
     def fill(self, out):
         """Fill an array with the next arrival times, increasing."""
         self._rng.standard_exponential(out=out)
-        self._elapsed = _accumulate(out, self._scale, self._elapsed)
+        self._elapsed = accumulate(out, self._scale, self._elapsed)
         self._now = _invert(out, self._now, self._amplitude, self._period)
 
 
@@ -66,7 +66,7 @@ def relative_rate(t, amplitude, period):
 
 
 @kernel
-def _accumulate(steps, scale, now):
+def accumulate(steps, scale, now):
     """Turn standard exponential steps into a running sum in place.
 
     One addition after the other, so that the result does not depend on where blocks begin.
