@@ -15,6 +15,7 @@ _SYSTEM = (
 )  # fmt: skip
 _RECORD = ("arrivals", "designs")
 _ESTIMATION = ("horizon", "horizons", "estimators")
+_EXACT_ALONE = ("exact_states", "exact_tolerance")
 
 
 def simulation_params(cell, design):
@@ -56,6 +57,8 @@ def estimator_modules():
 def exact_params(cell):
     """Return settings and code of a job that solves a cell exactly."""
     values = cell.to_dict("system", "control", "treatment", "truth", "horizon", "horizons")
+    truth = values["experiment"]["truth"]
+    values["experiment"]["truth"] = {name: truth[name] for name in _EXACT_ALONE}
     return {"cell": values, "code": fingerprint("queuebench.exact")}
 
 
@@ -66,7 +69,7 @@ def loss_settings(study):
 
 def _without_exact(values):
     """Leave out what only the exact oracle uses."""
-    for name in ("exact_states", "exact_tolerance"):
+    for name in _EXACT_ALONE:
         del values["experiment"]["truth"][name]
     return values
 

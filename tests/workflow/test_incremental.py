@@ -20,6 +20,7 @@ PLAIN = {f"simulate_and_estimate cell=plain-load0.6, batch={batch}" for batch in
 ESTIMATE = "estimate cell=kept-load0.6, batch=0"
 SIMULATE = "simulate cell=kept-load0.6, design=bernoulli, batch=0"
 TRUTHS = {f"truth cell={scenario}-load0.6" for scenario in STUDY["scenarios"]}
+EXACT = {f"exact cell={scenario}-load0.6" for scenario in STUDY["scenarios"]}
 
 ESTIMATOR = """
 from queuebench.estimators.registry import Estimate, register
@@ -87,7 +88,7 @@ def finished(finished_once, tmp_path):
 def following(finished_once):
     """Everything after estimates and truths are collected: one job for the whole study each."""
     whole = finished_once.planned("--forceall")
-    assert {*PLAIN, *TRUTHS, ESTIMATE, SIMULATE} == {job for job in whole if "cell=" in job}
+    assert {*PLAIN, *TRUTHS, *EXACT, ESTIMATE, SIMULATE} == {job for job in whole if "cell=" in job}
     return {job for job in whole if "cell=" not in job}
 
 
@@ -134,7 +135,8 @@ def test_more_replicates_run_new_batches_and_the_incomplete_one(finished, follow
 
 def test_a_new_scenario_runs_alone(finished, following):
     finished.change_study(scenarios={**STUDY["scenarios"], "new": {"replicates": 4}})
-    new = {"truth cell=new-load0.6", "simulate_and_estimate cell=new-load0.6, batch=0"}
+    new = {f"{job} cell=new-load0.6" for job in ("truth", "exact")}
+    new.add("simulate_and_estimate cell=new-load0.6, batch=0")
     assert finished.planned() == new | following
 
 
@@ -142,7 +144,8 @@ def test_a_new_load_runs_alone(finished, following):
     scenarios = dict(STUDY["scenarios"], plain={"system": {"loads": [0.5, 0.6]}})
     finished.change_study(scenarios=scenarios)
     new = {f"simulate_and_estimate cell=plain-load0.5, batch={batch}" for batch in range(3)}
-    assert finished.planned() == new | {"truth cell=plain-load0.5"} | following
+    new |= {f"{job} cell=plain-load0.5" for job in ("truth", "exact")}
+    assert finished.planned() == new | following
 
 
 def test_a_new_policy_runs_only_cells_that_name_it(finished, following):
@@ -164,9 +167,14 @@ def test_a_new_estimator_reruns_estimation_where_it_applies(finished, following,
 
 def test_a_setting_reruns_what_uses_it(finished, following):
     finished.change_study(horizon=4.0)
-    assert finished.planned() == PLAIN | {ESTIMATE} | following
+    assert finished.planned() == PLAIN | EXACT | {ESTIMATE} | following
     finished.change_study(truth={"relative": 0.2, "max_arrivals": 100_000})
     assert finished.planned() == TRUTHS | following
+
+
+def test_the_exact_solver_concerns_no_simulation(finished, following):
+    finished.edit("exact.py", "    return ", "    0\n    return ")
+    assert finished.planned() == EXACT | following
 
 
 def test_keys_of_one_scenario_concern_it_alone(finished, following):
