@@ -210,10 +210,15 @@ def _run(begin, arrival, requirement, treated, words, rules, state, out, split, 
                 joined,
             )
         if split:
-            policy = policy_1 if arm else policy_0
-            d = d_1 if arm else d_0
-            turn = routed_1 if arm else routed_0
-            s = np.uint32(choose(policy, permutation, start, size, d, seen, speeds, turn, pool))
+            # A branch, though a coin decides it: inside, the number of samples can be predicted.
+            if arm:
+                s = np.uint32(
+                    choose(policy_1, permutation, start, size, d_1, seen, speeds, routed_1, pool)
+                )
+            else:
+                s = np.uint32(
+                    choose(policy_0, permutation, start, size, d_0, seen, speeds, routed_0, pool)
+                )
             if samples == 0:
                 seen[s] = _look(
                     lagged, s, viewed, mask, departures, landings, first, first_seen, landed_seen,
