@@ -17,8 +17,12 @@ class InSystemCounter:
     """
 
     def __init__(self):
-        self._pending = np.empty(0)
         self._arrivals, self._jobs = 0, 0
+        self.restart()
+
+    def restart(self):
+        """Forget all jobs: the system is empty."""
+        self._pending = np.empty(0)
 
     def count(self, arrival, departure, out):
         """Count the jobs in the system just before each arrival.
