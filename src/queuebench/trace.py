@@ -101,8 +101,8 @@ class TraceWriter:
         Whether the arms' choices are known (not under a group design).
     recycle : bool
         Whether an older trace of that name gives its pages to the new one: writing over pages costs a
-        quarter of asking for fresh ones. For traces that pass from simulation to estimation; nobody may
-        be reading the older one any more.
+        quarter of asking for fresh ones, and some file systems write out a file that is renamed over.
+        For traces that pass from simulation to estimation; nobody may be reading the older one.
     """
 
     def __init__(
@@ -137,19 +137,22 @@ class TraceWriter:
         self._files = contextlib.ExitStack()
         with contextlib.ExitStack() as opening:
             # The carry file is renamed first: a trace that is there is complete.
-            partial = opening.enter_context(whole_file(self._path))
-            self._partial_carry = opening.enter_context(whole_file(carry_path(self._path)))
-            if self._recycle:
-                # Not merely renamed over: file systems write a file out that is.
-                carry_path(self._path).unlink(missing_ok=True)
-                with contextlib.suppress(FileNotFoundError):
-                    os.replace(self._path, partial)
+            partial = opening.enter_context(self._partial(self._path))
+            self._partial_carry = opening.enter_context(self._partial(carry_path(self._path)))
             file = opening.enter_context(_open_over(partial))
             self._writer = opening.enter_context(
                 pa.ipc.new_file(pa.PythonFile(file, "w"), self._schema)
             )
             self._files = opening.pop_all()
         return self
+
+    @contextlib.contextmanager
+    def _partial(self, path):
+        with whole_file(path) as partial:
+            if self._recycle:
+                with contextlib.suppress(FileNotFoundError):
+                    os.replace(path, partial)
+            yield partial
 
     def __exit__(self, *failure):
         if failure[0] is None:
@@ -194,7 +197,8 @@ class TraceWriter:
         sink = pa.BufferOutputStream()
         with pa.ipc.new_file(sink, table.schema) as writer:
             writer.write_table(table)
-        self._partial_carry.write_bytes(sink.getvalue())
+        with _open_over(self._partial_carry) as file:
+            file.write(sink.getvalue())
 
 
 @contextlib.contextmanager
