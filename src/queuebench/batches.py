@@ -5,6 +5,7 @@ from pathlib import Path
 from queuebench.estimation import Rows, estimate_trace
 from queuebench.experiment import simulate_batch
 from queuebench.progress import Progress
+from queuebench.queueing.simulation import Workspace
 from queuebench.trace import carry_path
 
 
@@ -22,14 +23,14 @@ def simulate_and_estimate(cell, replicates, outputs, log=None):
     """
     trace = Path(outputs[0]).with_name(f".{Path(outputs[0]).stem}.trace.arrow")
     total = len(replicates) * len(cell.designs)
-    rows = Rows()
+    rows, workspace = Rows(), Workspace()
     try:
         with Progress(log, f"{cell.name}: simulating and estimating", total) as progress:
             for design in cell.designs:
                 for replicate in replicates:
                     progress.step(f"{design} {replicate}")
                     alone = range(replicate, replicate + 1)
-                    simulate_batch(cell, design, alone, trace)
+                    simulate_batch(cell, design, alone, trace, workspace=workspace)
                     rows.add(estimate_trace(cell, design, trace))
     finally:
         trace.unlink(missing_ok=True)

@@ -9,11 +9,13 @@ from queuebench.model import (
 )
 from queuebench.progress import Progress
 from queuebench.queueing.dispatch import FRESH
-from queuebench.queueing.simulation import Run
+from queuebench.queueing.simulation import Run, Workspace
 from queuebench.trace import TraceWriter
 
 
-def simulate_batch(cell, design, replicates, path, progress=lambda replicate: None):
+def simulate_batch(
+    cell, design, replicates, path, progress=lambda replicate: None, *, workspace=None
+):
     """Simulate replicates of one design of a cell and write their trace.
 
     Parameters
@@ -27,6 +29,9 @@ def simulate_batch(cell, design, replicates, path, progress=lambda replicate: No
         Of the trace; its carry file is written beside it.
     progress : Callable
         Called with the number of each replicate before it is simulated.
+    workspace : Workspace, optional
+        Of an earlier call, whose trace of the same name nobody needs any more: buffers and file are used
+        again.
     """
     system = build_system(cell)
     kind = cell.designs[design].kind
@@ -39,11 +44,13 @@ def simulate_batch(cell, design, replicates, path, progress=lambda replicate: No
         delayed=system.information != FRESH,
         blocks=kind == "switchback",
         counterfactual=kind != "group",
+        recycle=workspace is not None,
     )
+    workspace = workspace or Workspace()
     with writer:
         for replicate in replicates:
             progress(replicate)
-            _simulate_replicate(cell, system, design, replicate, writer)
+            _simulate_replicate(cell, system, design, replicate, writer, workspace)
 
 
 def simulate_trace(cell, design, replicates, path, log=None):
@@ -53,11 +60,11 @@ def simulate_trace(cell, design, replicates, path, log=None):
         simulate_batch(cell, design, replicates, path, progress.step)
 
 
-def _simulate_replicate(cell, system, name, replicate, writer):
+def _simulate_replicate(cell, system, name, replicate, writer, workspace):
     streams = replicate_streams(cell, name, replicate)
     before = warmup(cell, system)
     design = build_replicate_design(cell, system, name, streams, -before)
-    run = Run(system, design, streams, before)
+    run = Run(system, design, streams, before, workspace=workspace)
     length = record_length(cell)
     arrivals, last = 0, 0.0
     for block in run.blocks(**length):

@@ -55,5 +55,8 @@ def kernel(function):
 
 
 def inlined(function):
-    """Declare a small step of a kernel, copied into its callers before they are compiled."""
-    return numba.njit(function, inline="always")
+    """Declare a step of a kernel, copied into its callers when they are compiled.
+
+    LLVM does the copying. numba's own, ``inline="always"``, takes five times as long to compile.
+    """
+    return numba.njit(function, forceinline=True, error_model="numpy", _nrt=False)

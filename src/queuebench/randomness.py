@@ -5,6 +5,7 @@ the position of something in a list. So the order of jobs, the size of batches a
 scenarios, loads or replicates change no number that existed before.
 """
 
+import functools
 import hashlib
 
 import numpy as np
@@ -37,6 +38,7 @@ def stream(seed, *key):
     return np.random.Generator(np.random.SFC64(sequence))
 
 
+@functools.lru_cache(maxsize=4096)
 def _words(part):
     """Turn one part of a key into words of 32 bits, prefixed by their kind so that 1 is not "1"."""
     if isinstance(part, str):

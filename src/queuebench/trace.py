@@ -7,6 +7,7 @@ which jobs were already in the system; without those Little's law is not an iden
 
 import contextlib
 import json
+import os
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -98,11 +99,28 @@ class TraceWriter:
         See `trace_schema`.
     counterfactual : bool
         Whether the arms' choices are known (not under a group design).
+    recycle : bool
+        Whether an older trace of that name gives its pages to the new one: writing over pages costs a
+        quarter of asking for fresh ones, and some file systems write out a file that is renamed over.
+        For traces that pass from simulation to estimation; nobody may be reading the older one.
     """
 
-    def __init__(self, path, *, cell, design, seed, replicates, delayed, blocks, counterfactual):
+    def __init__(
+        self,
+        path,
+        *,
+        cell,
+        design,
+        seed,
+        replicates,
+        delayed,
+        blocks,
+        counterfactual,
+        recycle=False,
+    ):
         self._path = path
         self._counterfactual = counterfactual
+        self._recycle = recycle
         self._schema = trace_schema(delayed=delayed, blocks=blocks).with_metadata(
             {
                 "cell": json.dumps(cell, sort_keys=True),
@@ -113,17 +131,28 @@ class TraceWriter:
             }
         )
         self._carry = []
+        self._nulls = pa.nulls(0, pa.int32())
 
     def __enter__(self):
         self._files = contextlib.ExitStack()
         with contextlib.ExitStack() as opening:
             # The carry file is renamed first: a trace that is there is complete.
-            partial = opening.enter_context(whole_file(self._path))
-            self._partial_carry = opening.enter_context(whole_file(carry_path(self._path)))
-            self._sink = opening.enter_context(pa.OSFile(str(partial), "wb"))
-            self._writer = opening.enter_context(pa.ipc.new_file(self._sink, self._schema))
+            partial = opening.enter_context(self._partial(self._path))
+            self._partial_carry = opening.enter_context(self._partial(carry_path(self._path)))
+            file = opening.enter_context(_open_over(partial))
+            self._writer = opening.enter_context(
+                pa.ipc.new_file(pa.PythonFile(file, "w"), self._schema)
+            )
             self._files = opening.pop_all()
         return self
+
+    @contextlib.contextmanager
+    def _partial(self, path):
+        with whole_file(path) as partial:
+            if self._recycle:
+                with contextlib.suppress(FileNotFoundError):
+                    os.replace(path, partial)
+            yield partial
 
     def __exit__(self, *failure):
         if failure[0] is None:
@@ -145,7 +174,7 @@ class TraceWriter:
         self._writer.write_batch(batch, custom_metadata={"replicate": str(replicate)})
 
     def end_replicate(self, replicate, *, arrivals, start, end, jobs):
-        """Note a replicate's record and the jobs ``(server, arrival, start, departure)`` it began with."""
+        """Note a replicate's record and the jobs it began with, in arrays `server` to `departure`."""
         self._carry.append(
             {
                 "replicate": replicate,
@@ -158,21 +187,35 @@ class TraceWriter:
 
     def _array(self, field, columns, n):
         if field.name in _COUNTERFACTUAL and not self._counterfactual:
-            return pa.nulls(n, field.type)
+            if len(self._nulls) < n:
+                self._nulls = pa.nulls(n, field.type)
+            return self._nulls[:n]
         return numbers(columns[field.name], field.type)
 
     def _write_carry(self):
         table = _carry_table(self._carry)
-        path = str(self._partial_carry)
-        with pa.OSFile(path, "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
+        sink = pa.BufferOutputStream()
+        with pa.ipc.new_file(sink, table.schema) as writer:
             writer.write_table(table)
+        with _open_over(self._partial_carry) as file:
+            file.write(sink.getvalue())
+
+
+@contextlib.contextmanager
+def _open_over(path):
+    """Open a file for writing over what is there; what is left of that is cut off at the end."""
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT, 0o666), "wb", buffering=0) as file:
+        yield file
+        file.truncate(file.tell())
 
 
 def _carry_table(rows):
     """Return the carry of all replicates, with the list of jobs as a nested column."""
-    jobs = [job for row in rows for job in row["jobs"]]
-    members = [column([job[k] for job in jobs], field.type) for k, field in enumerate(_JOB)]
-    offsets = np.cumsum([0, *(len(row["jobs"]) for row in rows)])
+    members = [
+        numbers(np.concatenate([row["jobs"][k] for row in rows]), field.type)
+        for k, field in enumerate(_JOB)
+    ]
+    offsets = np.cumsum([0, *(len(row["jobs"][0]) for row in rows)])
     nested = pa.ListArray.from_arrays(
         numbers(offsets.astype(np.int32), pa.int32()),
         pa.StructArray.from_arrays(members, fields=list(_JOB)),

@@ -4,7 +4,10 @@ import math
 
 import numpy as np
 
-from queuebench.jit import kernel
+from queuebench.jit import inlined, kernel
+
+_NEAR = 1 / 16
+"""Angle up to which the series of sine and cosine that are used are exact to rounding."""
 
 
 class PoissonArrivals:
@@ -43,14 +46,17 @@ class SinusoidalArrivals:
         self._scale = 1.0 / rate
         self._amplitude = amplitude
         self._period = period
-        self._now = start
+        phase = 2.0 * math.pi / period * start
+        self._last = self._anchor = (start, math.sin(phase), math.cos(phase))
         self._elapsed = integrated_rate(start, amplitude, period)
 
     def fill(self, out):
         """Fill an array with the next arrival times, increasing."""
         self._rng.standard_exponential(out=out)
         self._elapsed = accumulate(out, self._scale, self._elapsed)
-        self._now = _invert(out, self._now, self._amplitude, self._period)
+        self._last, self._anchor = _invert(
+            out, self._last, self._anchor, self._amplitude, self._period
+        )
 
 
 @kernel
@@ -78,29 +84,60 @@ def accumulate(steps, scale, now):
 
 
 @kernel
-def _invert(levels, now, amplitude, period):
-    """Replace levels of the integrated rate by the times at which they are reached."""
+def _invert(levels, last, anchor, amplitude, period):
+    """Replace levels of the integrated rate by the times at which they are reached.
+
+    A step of second order from the last arrival, with the sine and cosine found there, is nearly
+    always so good a start that one Newton step ends below rounding: ``bend * step**2`` bounds what is
+    left after it.
+
+    `last` and `anchor` are a time, its sine and its cosine: of the last arrival, and of a time from
+    which those of times close by follow without calling sine and cosine again. Both are returned for
+    the next block.
+    """
     omega = 2.0 * math.pi / period
     swing = amplitude / omega
+    bend = 0.5 * amplitude * omega / (1.0 - amplitude)
+    held, held_sine, held_cosine = anchor
+    now, sine, cosine = last
     for i in range(len(levels)):
         level = levels[i]
         # The integral differs from t by something between 0 and twice the swing.
         low = max(now, level - 2.0 * swing)
         high = level
-        t = max(now, low)
+        inverse = 1.0 / (1.0 + amplitude * sine)
+        step = (level - (now + swing * (1.0 - cosine))) * inverse
+        t = now + step * (1.0 - 0.5 * amplitude * omega * cosine * step * inverse)
+        t = max(low, min(high, t))
         for _ in range(100):
-            gap = t + swing * (1.0 - math.cos(omega * t)) - level
+            angle = omega * (t - held)
+            if abs(angle) > _NEAR:
+                held, held_sine, held_cosine = t, math.sin(omega * t), math.cos(omega * t)
+                angle = 0.0
+            sine, cosine = _turned(held_sine, held_cosine, angle)
+            gap = t + swing * (1.0 - cosine) - level
             if gap > 0.0:
                 high = min(high, t)
             else:
                 low = max(low, t)
-            step = gap / (1.0 + amplitude * math.sin(omega * t))
-            following = t - step
+            following = t - gap / (1.0 + amplitude * sine)
             if not low <= following <= high:
                 following = 0.5 * (low + high)
-            if abs(following - t) <= 4e-16 * max(1.0, abs(t)):
-                break
+            step = following - t
             t = following
+            scale = max(1.0, abs(t))
+            if bend * step * step <= 1e-17 * scale or abs(step) <= 4e-16 * scale:
+                break
         now = max(now, t)
         levels[i] = now
-    return now
+    return (now, sine, cosine), (held, held_sine, held_cosine)
+
+
+@inlined
+def _turned(sine, cosine, angle):
+    """Return sine and cosine of an angle that is larger by one of at most `_NEAR`."""
+    square = angle * angle
+    fall = square * (0.5 - square * (1 / 24 - square * (1 / 720 - square / 40320)))
+    rise = 1 / 120 - square * (1 / 5040 - square / 362880)
+    rise = angle * (1.0 - square * (1 / 6 - square * rise))
+    return sine + (cosine * rise - sine * fall), cosine - (sine * rise + cosine * fall)

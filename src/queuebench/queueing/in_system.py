@@ -4,17 +4,25 @@ import numpy as np
 
 from queuebench.jit import inlined, kernel
 
+_ONE = np.uint64(1)
+_SLICES = 4
+"""Slices of time per arrival: with four, four of five departures fall into a slice without arrivals."""
+
 
 class InSystemCounter:
     """Counts jobs in the system block by block, carrying the unfinished ones over.
 
-    Counting a block at a time, departures are sorted into the arrivals they precede through a table of
-    equal slices of time, in constant time each, so no policy pays for a scan of all servers.
+    Departures are counted by equal slices of time, and only those that share a slice with an arrival are
+    compared with it. Each takes constant time, so no policy pays for a scan of all servers.
     """
 
     def __init__(self):
+        self._arrivals, self._jobs = 0, 0
+        self.restart()
+
+    def restart(self):
+        """Forget all jobs: the system is empty."""
         self._pending = np.empty(0)
-        self._scratch = np.empty(0, np.int32)
 
     def count(self, arrival, departure, out):
         """Count the jobs in the system just before each arrival.
@@ -28,70 +36,99 @@ class InSystemCounter:
         out : ndarray of int32, shape (n,)
             Written in place. A job that departs at the moment of an arrival has left.
         """
-        n = len(arrival)
-        if len(self._scratch) < 2 * n + 3:
-            self._scratch = np.empty(2 * n + 3, np.int32)
-        still = np.empty(len(self._pending) + n)
-        kept = _count(arrival, departure, self._pending, self._scratch, out, still)
-        self._pending = still[:kept].copy()
+        self._make_room(len(arrival), len(self._pending) + len(arrival))
+        still, self._spare = self._spare, self._still
+        self._still = still
+        kept = _count(
+            arrival, departure, self._pending, self._table, self._left, self._shared, out, still
+        )
+        self._pending = still[:kept]
+
+    def _make_room(self, arrivals, jobs):
+        """Allocate buffers when the old ones are too small: the pages of new ones are not free."""
+        if self._arrivals < arrivals:
+            self._arrivals = arrivals
+            self._table = np.empty(_SLICES * arrivals + 2, np.int32)
+            self._left = np.empty(arrivals + 1, np.int32)
+            self._shared = np.empty(arrivals + 1, np.uint32)
+        if self._jobs < jobs:
+            self._jobs = 2 * jobs
+            self._still, self._spare = np.empty(self._jobs), np.empty(self._jobs)
 
 
 @kernel
-def _count(arrival, departure, pending, scratch, out, still):
-    n = len(arrival)
-    left = scratch[: n + 1]
-    begin = scratch[n + 1 : 2 * n + 3]
-    left[:] = 0
-    origin = arrival[0]
-    width = arrival[n - 1] - origin
-    per_time = n / width if width > 0.0 else 0.0
-    _index_slices(arrival, origin, per_time, begin)
-    kept = 0
-    for i in range(len(pending)):
-        j = _first_at_or_after(pending[i], 0, arrival, origin, per_time, begin)
-        left[j] += 1
-        if j == n:
-            still[kept] = pending[i]
-            kept += 1
+def _count(arrival, departure, pending, table, left, shared, out, still):
+    """Count, and return how many of the jobs are still there, whose departures are in `still`."""
+    n = np.uint64(len(arrival))
+    slices = np.uint64(_SLICES) * n
+    outside = slices + _ONE
+    origin, final = arrival[0], arrival[n - _ONE]
+    per_time = slices / (final - origin) if final > origin else 0.0
+    if not per_time < np.inf:
+        per_time = 0.0
+    # A slice holds the number of departures in it, or the complement of its first arrival.
+    table[: outside + _ONE] = 0
+    left[: n + _ONE] = 0
+    for back in range(n):
+        j = n - _ONE - back
+        table[_slice(arrival[j], origin, per_time, slices)] = ~np.int64(j)
+
+    kept = np.uint64(0)
+    for i in range(np.uint64(len(pending))):
+        time = pending[i]
+        if time > final:
+            still[kept] = time
+            kept += _ONE
+            continue
+        k = _slice(time, origin, per_time, slices)
+        if table[k] < 0:
+            left[_first_at_or_after(time, np.uint64(~np.int64(table[k])), arrival)] += 1
+        else:
+            table[k] += 1
+    # Selects instead of branches: where a departure falls cannot be predicted.
+    sharing = np.uint64(0)
     for i in range(n):
-        j = _first_at_or_after(departure[i], i + 1, arrival, origin, per_time, begin)
+        time = departure[i]
+        stays = time > final
+        still[kept] = time
+        kept += np.uint64(stays)
+        k = outside if stays else _slice(time, origin, per_time, slices)
+        found = table[k]
+        table[k] = found + np.int32(found >= 0)
+        shared[sharing] = i
+        sharing += np.uint64(found < 0)
+    for c in range(sharing):
+        i = np.uint64(shared[c])
+        time = departure[i]
+        first = np.uint64(~np.int64(table[_slice(time, origin, per_time, slices)]))
+        j = _first_at_or_after(time, max(first, i + _ONE), arrival)
         left[j] += 1
         if j == n:
-            still[kept] = departure[i]
-            kept += 1
-    present = len(pending)
+            still[kept] = time
+            kept += _ONE
+
+    gone = np.int32(0)
+    for k in range(outside):
+        gone += max(table[k], np.int32(0))
+        table[k] = gone
+    present = np.int32(len(pending))
     for j in range(n):
         present -= left[j]
-        out[j] = present
-        present += 1
-    return kept
+        out[j] = present - table[_slice(arrival[j], origin, per_time, slices)]
+        present += np.int32(1)
+    return np.int64(kept)
 
 
 @inlined
-def _index_slices(arrival, origin, per_time, begin):
-    """Store for each slice of time the first arrival in it or after it."""
-    n = len(arrival)
-    filled = 0
-    for j in range(n):
-        reached = int((arrival[j] - origin) * per_time)
-        while filled <= reached:
-            begin[filled] = j
-            filled += 1
-    while filled <= n:
-        begin[filled] = n
-        filled += 1
+def _slice(time, origin, per_time, slices):
+    """Return the slice of a time; the same rounding for arrivals and departures keeps their order."""
+    elapsed = max((time - origin) * per_time, 0.0)
+    return np.uint64(np.int64(min(elapsed, np.float64(slices))))
 
 
 @inlined
-def _first_at_or_after(time, lowest, arrival, origin, per_time, begin):
-    """Return the first arrival at or after a time, among those from `lowest` on."""
-    n = len(arrival)
-    if time > arrival[n - 1]:
-        return n
-    # The same rounding puts times into slices as arrivals, so no arrival before the slice qualifies.
-    j = lowest
-    if time > origin:
-        j = max(j, begin[int((time - origin) * per_time)])
-    while j < n and arrival[j] < time:
-        j += 1
+def _first_at_or_after(time, j, arrival):
+    """Return the first arrival at or after a time, among those from j on."""
+    while j < np.uint64(len(arrival)) and arrival[j] < time:
+        j += _ONE
     return j

@@ -30,6 +30,36 @@ class Block:
     seen_if: tuple
 
 
+class Workspace:
+    """Buffers of a run, for the next run to use again: the pages of new ones would not be free."""
+
+    def __init__(self):
+        self._size = 0
+        self.counter = InSystemCounter()
+
+    def arrays(self, size):
+        """Return arrays of a size: arrival, requirement, treated, `Output`, in_system."""
+        if self._size < size:
+            self._size = size
+            self._arrays = (
+                np.empty(size),
+                np.empty(size),
+                np.empty(size, np.uint8),
+                Output(
+                    np.empty(size),
+                    np.empty(size),
+                    *(np.empty(size, np.int32) for _ in range(2)),
+                    *((np.zeros(size, np.int32), np.zeros(size, np.int32)) for _ in range(3)),
+                ),
+                np.zeros(size, np.int32),
+            )
+        arrival, requirement, treated, out, in_system = self._arrays
+        if len(arrival) == size:
+            return self._arrays
+        cut = Output(*(_cut(array, 0, size) for array in out))
+        return arrival[:size], requirement[:size], treated[:size], cut, in_system[:size]
+
+
 class Run:
     """One simulated run, from an empty system through the warm-up to the end of the record.
 
@@ -47,15 +77,25 @@ class Run:
     words_per_arrival : int or None
         Random words drawn per arrival; by default as many as the policies read. Runs on common
         random numbers must agree on it.
+    workspace : Workspace, optional
+        Of an earlier run that is over.
 
     Attributes
     ----------
-    carry : list of tuple
+    carry : tuple of ndarray
         ``(server, arrival, start, departure)`` of the jobs present when the record starts.
     """
 
     def __init__(
-        self, system, design, streams, warmup, *, count_in_system=True, words_per_arrival=None
+        self,
+        system,
+        design,
+        streams,
+        warmup,
+        *,
+        count_in_system=True,
+        words_per_arrival=None,
+        workspace=None,
     ):
         self._system = system
         self._design = design
@@ -65,10 +105,11 @@ class Run:
         self._service = streams("service")
         self._routing = streams("routing")
         self._words = (words_per_arrival or max(1, int(self._rules.samples.max()))) + 1 >> 1
-        self._counter = InSystemCounter() if count_in_system else None
+        self._count_in_system = count_in_system
         self._now = -warmup
-        self._buffers = None
-        self.carry = []
+        self._workspace = workspace or Workspace()
+        self._workspace.counter.restart()
+        self.carry = (np.empty(0, np.int32), *(np.empty(0) for _ in range(3)))
 
     def blocks(self, *, arrivals=None, duration=None):
         """Yield the record block by block.
@@ -112,7 +153,7 @@ class Run:
         return warming + (duration - max(0.0, self._now)) * self._system.rate + 1
 
     def _next_block(self, size):
-        arrival, requirement, treated, out, in_system = self._buffer(size)
+        arrival, requirement, treated, out, in_system = self._workspace.arrays(size)
         self._arrivals.fill(arrival)
         system = self._system
         if system.replayed:
@@ -131,8 +172,8 @@ class Run:
             )
             if full:
                 self._state = grow(self._state)
-        if self._counter:
-            self._counter.count(arrival, out.departure, in_system)
+        if self._count_in_system:
+            self._workspace.counter.count(arrival, out.departure, in_system)
         self._now = arrival[-1]
         self._starts = lambda: out.departure - requirement / system.speeds[out.server]
         return Block(
@@ -140,38 +181,19 @@ class Run:
             out.departure, out.server_if, out.queue_if, out.seen_if,
         )  # fmt: skip
 
-    def _buffer(self, size):
-        """Return arrays of a size out of buffers that are allocated once."""
-        if self._buffers is None or len(self._buffers[0]) < size:
-            self._buffers = (
-                np.empty(size),
-                np.empty(size),
-                np.empty(size, np.uint8),
-                Output(
-                    np.empty(size),
-                    np.empty(size),
-                    *(np.empty(size, np.int32) for _ in range(2)),
-                    *((np.zeros(size, np.int32), np.zeros(size, np.int32)) for _ in range(3)),
-                ),
-                np.zeros(size, np.int32),
-            )
-        arrival, requirement, treated, out, in_system = self._buffers
-        cut = Output(*(_cut(array, 0, size) for array in out))
-        return arrival[:size], requirement[:size], treated[:size], cut, in_system[:size]
-
     def _remember_unfinished(self, block, begin):
         """Keep the jobs that arrived before the record and are still there when it starts."""
-        before = slice(0, begin)
-        starts = self._starts()
-        staying = np.flatnonzero(block.departure[before] > 0.0)
-        self.carry.extend(
-            (int(block.server[i]), float(block.arrival_time[i]), float(starts[i]),
-             float(block.departure[i]))
-            for i in staying
-        )  # fmt: skip
+        staying = np.flatnonzero(block.departure[:begin] > 0.0)
+        jobs = (block.server, block.arrival_time, self._starts(), block.departure)
+        self.carry = tuple(
+            np.concatenate([earlier, column[staying]])
+            for earlier, column in zip(self.carry, jobs, strict=True)
+        )
 
 
 def _slice(block, begin, end):
+    if begin == 0 and end == len(block.arrival_time):
+        return block
     return Block(**{name: _cut(array, begin, end) for name, array in vars(block).items()})
 
 
