@@ -44,10 +44,14 @@ def run_alone(code):
 
     Returns
     -------
-    tuple of float
-        Seconds on the wall, CPU seconds of the process and its children, peak memory in MiB.
+    wall, cpu : float
+        Seconds, of CPU including the process's children.
+    memory : float
+        Peak memory in MiB.
+    output : str
+        What the code printed.
     """
-    # The peak is read in the process: what wait4 reports includes its parent's pages before exec.
+    # The peak is read in the process: what the kernel reports includes its parent's pages before exec.
     code += f"\n{_REPORT}"
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     begin = time.perf_counter()
@@ -57,7 +61,8 @@ def run_alone(code):
     wall = time.perf_counter() - begin
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    return wall, cpu, float(done.stdout.split()[-1]) / 1024
+    *output, peak = done.stdout.split()
+    return wall, cpu, float(peak) / 1024, " ".join(output)
 
 
 _REPORT = r"""
