@@ -11,7 +11,7 @@ SNAKEMAKE := $(BIN)/snakemake --cores $(CORES)
 # Some machines switch bytecode off, which makes every start of Python three to five times slower.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: setup run resume smoke report test lint format bench
+.PHONY: setup run resume smoke report test lint format bench bench-peers
 
 setup: $(STAMP)
 
@@ -46,6 +46,12 @@ format: setup
 
 bench: setup
 	$(BIN)/python -m benchmarks.run
+
+# Ciw, SimPy and cimba are wanted for nothing else, so they are installed beside the environment.
+bench-peers: setup
+	test -d $(VENV)/peers || $(PYTHON) -m venv $(VENV)/peers
+	$(VENV)/peers/bin/python -m pip install --quiet --disable-pip-version-check -e '.[peers]'
+	$(VENV)/peers/bin/python -m benchmarks.peers
 
 $(STAMP): requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
