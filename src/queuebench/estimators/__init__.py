@@ -8,6 +8,7 @@ from queuebench.estimators import (  # noqa: F401 (importing registers)
     differences_in_means,
     differences_in_q,
     horizon_choice,
+    replay,
     switchback,
 )
 from queuebench.estimators.registry import (

@@ -5,7 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from queuebench.estimators.registry import estimators_for
+from queuebench.model import build_system
 from queuebench.queueing.arrivals import relative_rate
+from queuebench.queueing.replay import Structure
 from queuebench.queueing.speeds import server_speeds, speed_classes
 
 
@@ -32,6 +34,13 @@ class Setting:
         Of a switchback design, else 0.
     horizons : tuple of float
         The grid of horizons to choose from, in mean service times, increasing.
+    treated_share : float
+        Probability of treatment under the Bernoulli design.
+    structure : queuebench.queueing.replay.Structure, optional
+        Policies, speeds and information, for estimators that replay the record.
+    random_key : tuple
+        Seed and names for the streams of estimators that draw randomness of their own, see
+        `queuebench.randomness.stream`.
     """
 
     design: str
@@ -44,6 +53,9 @@ class Setting:
     period: float = 0.0
     burn_in: float = 0.0
     horizons: tuple = ()
+    treated_share: float = 0.5
+    structure: Structure | None = None
+    random_key: tuple = (0,)
 
     def horizon_arrivals(self, horizon):
         """Return a horizon in mean service times as a number of arrivals L."""
@@ -71,6 +83,21 @@ def setting_of(cell, design):
         period=getattr(chosen, "period", 0.0),
         burn_in=getattr(chosen, "burn_in", 0.0),
         horizons=tuple(experiment.all_horizons),
+        treated_share=experiment.system.treated_share,
+        structure=_structure(build_system(cell)),
+        random_key=(cell.seed, cell.name, design),
+    )
+
+
+def _structure(system):
+    """Return what a replay may know of a system: nothing of the laws of arrivals and service."""
+    return Structure(
+        speeds=system.speeds,
+        policies=system.policies,
+        policy_parameters=system.policy_parameters,
+        travel_time=system.travel_time,
+        information=system.information,
+        age=system.age,
     )
 
 
@@ -81,4 +108,6 @@ def applying(cell, kind):
         cell.experiment.estimators,
         periodic=cell.periodic,
         horizons=len(cell.experiment.all_horizons),
+        choices=True,
+        structure=True,
     )
