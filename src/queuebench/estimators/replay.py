@@ -46,8 +46,8 @@ from queuebench.estimators.batch_means import (
 from queuebench.estimators.inference import batch_means_error, newey_west_error
 from queuebench.estimators.registry import Estimate, EstimationError, register
 from queuebench.jit import kernel
-from queuebench.queueing.dispatch import FRESH, Output
-from queuebench.queueing.replay import Rebuilder, carried_state, dispatch_all
+from queuebench.queueing.dispatch import Output
+from queuebench.queueing.replay import Rebuilder, carried_state, dispatch_all, structure_rules
 from queuebench.randomness import stream
 
 SAMPLES = 4
@@ -126,7 +126,7 @@ def replay_record(record, structure, samples=SAMPLES):
     Parameters
     ----------
     record : queuebench.estimators.record.Record
-    structure : queuebench.queueing.replay.Structure
+    structure : queuebench.queueing.structure.Structure
     samples : int
         Draws of the sampling randomness.
 
@@ -241,7 +241,7 @@ class _Runs:
             for name, kind in (("server", np.int32), ("arrival", float), ("departure", float))
         )
         self._rebuilder = Rebuilder(structure, (servers, departures))
-        self._rules = structure.rules()
+        self._rules = structure_rules(structure)
         self._words = max(1, int(self._rules.samples.max())) + 1 >> 1
         self._states = [
             [carried_state(self._rules, structure, servers, arrivals, departures) for _ in range(3)]
@@ -443,7 +443,7 @@ def hotelling(values):
 
 MISSPECIFICATIONS = {
     "as it is": lambda structure: structure,
-    "delay ignored": lambda structure: replace(structure, information=FRESH, age=0.0),
+    "delay ignored": lambda structure: replace(structure, information="fresh", age=0.0),
     "delay taken as half": lambda structure: replace(structure, age=structure.age / 2),
     "delay taken as double": lambda structure: replace(structure, age=structure.age * 2),
     "speeds taken as equal": lambda structure: replace(

@@ -5,10 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from queuebench.estimators.registry import estimators_for
-from queuebench.model import build_system
 from queuebench.queueing.arrivals import relative_rate
-from queuebench.queueing.replay import Structure
 from queuebench.queueing.speeds import server_speeds, speed_classes
+from queuebench.queueing.structure import Structure
 
 
 @dataclass(frozen=True)
@@ -36,7 +35,7 @@ class Setting:
         The grid of horizons to choose from, in mean service times, increasing.
     treated_share : float
         Probability of treatment under the Bernoulli design.
-    structure : queuebench.queueing.replay.Structure, optional
+    structure : queuebench.queueing.structure.Structure, optional
         Policies, speeds and information, for estimators that replay the record.
     random_key : tuple
         Seed and names for the streams of estimators that draw randomness of their own, see
@@ -84,20 +83,22 @@ def setting_of(cell, design):
         burn_in=getattr(chosen, "burn_in", 0.0),
         horizons=tuple(experiment.all_horizons),
         treated_share=experiment.system.treated_share,
-        structure=_structure(build_system(cell)),
+        structure=_structure(experiment, speeds),
         random_key=(cell.seed, cell.name, design),
     )
 
 
-def _structure(system):
+def _structure(experiment, speeds):
     """Return what a replay may know of a system: nothing of the laws of arrivals and service."""
+    arms = (experiment.control, experiment.treatment)
+    information = experiment.information
     return Structure(
-        speeds=system.speeds,
-        policies=system.policies,
-        policy_parameters=system.policy_parameters,
-        travel_time=system.travel_time,
-        information=system.information,
-        age=system.age,
+        speeds=speeds,
+        policies=tuple(arm.policy for arm in arms),
+        policy_parameters=tuple(arm.parameters for arm in arms),
+        travel_time=experiment.travel_time,
+        information=information.kind,
+        age=getattr(information, "age", getattr(information, "period", 0.0)),
     )
 
 

@@ -5,50 +5,47 @@ own departure, so a record of landings, servers and departures holds every requi
 by the server's speed (Lindley's recursion read backwards).
 """
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from queuebench.jit import kernel
-from queuebench.queueing.dispatch import FRESH, dispatch, grow, new_state
+from queuebench.queueing.dispatch import (
+    BULLETIN_BOARD,
+    CONSTANT_AGE,
+    FRESH,
+    dispatch,
+    grow,
+    new_state,
+)
 from queuebench.queueing.system import System
 
+_INFORMATION = {
+    "fresh": FRESH,
+    "constant_age": CONSTANT_AGE,
+    "bulletin_board": BULLETIN_BOARD,
+}
 
-@dataclass(frozen=True)
-class Structure:
-    """How jobs are dispatched and served, without the laws of arrivals and requirements.
 
-    Attributes
+def structure_rules(structure):
+    """Return the dispatch kernel's numbers for a structure.
+
+    Parameters
     ----------
-    speeds : ndarray of float64, shape (N,)
-        Service rates.
-    policies : tuple of two str
-        Registered names of the control's and the treatment's dispatch policy.
-    policy_parameters : tuple of two dict
-    travel_time : float
-        Time from dispatch to the server.
-    information, age : int, float
-        What the dispatcher sees, see `queuebench.queueing.dispatch`.
+    structure : queuebench.queueing.structure.Structure
+
+    Returns
+    -------
+    queuebench.queueing.dispatch.Rules
     """
-
-    speeds: np.ndarray
-    policies: tuple[str, str]
-    policy_parameters: tuple[dict, dict]
-    travel_time: float = 0.0
-    information: int = FRESH
-    age: float = 0.0
-
-    def rules(self):
-        """Return the kernel's numbers."""
-        return System(
-            speeds=self.speeds,
-            rate=1.0,
-            policies=self.policies,
-            policy_parameters=self.policy_parameters,
-            travel_time=self.travel_time,
-            information=self.information,
-            age=self.age,
-        ).rules()
+    fresh = structure.age == 0.0
+    return System(
+        speeds=structure.speeds,
+        rate=1.0,
+        policies=structure.policies,
+        policy_parameters=structure.policy_parameters,
+        travel_time=structure.travel_time,
+        information=FRESH if fresh else _INFORMATION[structure.information],
+        age=structure.age,
+    ).rules()
 
 
 class Rebuilder:
@@ -56,7 +53,7 @@ class Rebuilder:
 
     Parameters
     ----------
-    structure : Structure
+    structure : queuebench.queueing.structure.Structure
     carried : tuple of two ndarray
         Servers and departures of the jobs that are in the system when the record starts.
     """
@@ -108,7 +105,7 @@ def carried_state(rules, structure, servers, arrivals, departures):
     Parameters
     ----------
     rules : queuebench.queueing.dispatch.Rules
-    structure : Structure
+    structure : queuebench.queueing.structure.Structure
     servers, arrivals, departures : ndarray, shape (jobs,)
         Of the jobs in the system; they keep the departures they have in the record.
 
