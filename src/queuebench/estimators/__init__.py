@@ -5,9 +5,11 @@ module here.
 """
 
 from queuebench.estimators import (  # noqa: F401 (importing registers)
+    coupled,
     differences_in_means,
     differences_in_q,
     horizon_choice,
+    rate_conservation,
     replay,
     switchback,
 )

@@ -35,6 +35,8 @@ class Setting:
         The grid of horizons to choose from, in mean service times, increasing.
     treated_share : float
         Probability of treatment under the Bernoulli design.
+    choices : bool
+        Whether the trace holds the choices of both arms.
     structure : queuebench.queueing.structure.Structure, optional
         Policies, speeds and information, for estimators that replay the record.
     random_key : tuple
@@ -53,6 +55,7 @@ class Setting:
     burn_in: float = 0.0
     horizons: tuple = ()
     treated_share: float = 0.5
+    choices: bool = False
     structure: Structure | None = None
     random_key: tuple = (0,)
 
@@ -83,6 +86,7 @@ def setting_of(cell, design):
         burn_in=getattr(chosen, "burn_in", 0.0),
         horizons=tuple(experiment.all_horizons),
         treated_share=experiment.system.treated_share,
+        choices=chosen.kind != "group",
         structure=_structure(experiment, speeds),
         random_key=(cell.seed, cell.name, design),
     )
