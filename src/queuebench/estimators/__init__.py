@@ -9,6 +9,7 @@ from queuebench.estimators import (  # noqa: F401 (importing registers)
     differences_in_means,
     differences_in_q,
     horizon_choice,
+    lstd,
     rate_conservation,
     replay,
     switchback,
