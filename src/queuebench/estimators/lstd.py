@@ -22,7 +22,6 @@ Standard error: delete-a-batch jackknife of the whole solution.
 from typing import NamedTuple
 
 import numpy as np
-from scipy.signal import lfilter
 
 from queuebench.estimators.batch_means import batch_count
 from queuebench.estimators.costs import Costs
@@ -30,6 +29,7 @@ from queuebench.estimators.inference import jackknife_error
 from queuebench.estimators.occupancy import Occupancy
 from queuebench.estimators.registry import Estimate, EstimationError, register
 from queuebench.estimators.weighted_windows import CHOICES
+from queuebench.jit import kernel
 
 LEVELS = 14
 _CURVED = 5
@@ -134,7 +134,7 @@ def _sums(record, trace, batches):
         np.zeros((batches, size)),
     )
     length = max(1, (record.arrivals - 1) // batches)
-    memory = np.zeros((1, size + 1))
+    memory = np.zeros(size + 1)
     before, last = 0, None
     for phi, apart, cost in features.chunks():
         # A transition from arrival i is complete when i + 1 is there.
@@ -144,7 +144,8 @@ def _sums(record, trace, batches):
             )
         last = phi[-1:], apart[-1:], cost[-1:]
         instruments = np.column_stack([np.ones(len(phi) - 1), phi[:-1]])
-        traces, memory = _traces(instruments, trace, memory)
+        traces = np.empty_like(instruments)
+        _fill_traces(instruments, trace, memory, traces)
         batch = np.minimum((before + np.arange(len(traces))) // length, batches - 1)
         for number in np.unique(batch):
             own = batch == number
@@ -154,11 +155,16 @@ def _sums(record, trace, batches):
     return sums
 
 
-def _traces(instruments, trace, memory):
-    """Return the traces, and what the next chunk's filter starts from."""
-    if trace == 0.0 or not len(instruments):
-        return instruments, memory
-    return lfilter([1.0], [1.0, -trace], instruments, axis=0, zi=memory)
+@kernel
+def _fill_traces(instruments, trace, memory, out):
+    """Fill in the traces ``z_i = x_i + trace * z_{i-1}``; `memory` is the last one, kept for the next chunk.
+
+    SciPy's filter does the same, but importing it costs a job more than estimating.
+    """
+    for i in range(len(instruments)):
+        for k in range(len(memory)):
+            memory[k] = instruments[i, k] + trace * memory[k]
+            out[i, k] = memory[k]
 
 
 def _add(sums, number, instruments, traces, change, cost, apart):
