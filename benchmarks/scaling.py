@@ -1,7 +1,8 @@
-"""How time and memory grow with arrivals, servers, replicates and cores; run as ``python -m benchmarks.scaling``.
+"""How time and memory grow with arrivals, servers, replicates and cores.
 
-Each point is a process of its own, so that its peak memory is its own. Prints a table and draws
-`docs/images/scaling.png`. The homogeneous cell: power of 2 against power of 3 at load 0.9.
+Run as ``python -m benchmarks.scaling``. Each point is a process of its own, so that its peak memory is its
+own. Prints tables and draws `docs/images/scaling.png`. The homogeneous cell: power of 2 against power
+of 3 at load 0.9.
 """
 
 import argparse
