@@ -18,8 +18,9 @@ setup: $(STAMP)
 run: setup
 	$(SNAKEMAKE) --configfile $(STUDY)
 
-# After a kill: no Snakemake may be running in this folder any more.
+# After a kill.
 resume: setup
+	$(BIN)/python -m queuebench.at_work
 	$(SNAKEMAKE) --configfile $(STUDY) --unlock
 	$(SNAKEMAKE) --configfile $(STUDY) --rerun-incomplete
 
@@ -35,13 +36,13 @@ test: setup
 lint: setup
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/snakefmt --check Snakefile rules
+	$(BIN)/snakefmt --check Snakefile workflow/Snakefile rules
 	$(BIN)/snakemake --lint --configfile config/smoke.yaml
 
 format: setup
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
-	$(BIN)/snakefmt Snakefile rules
+	$(BIN)/snakefmt Snakefile workflow/Snakefile rules
 
 bench: setup
 	$(BIN)/python -m benchmarks.run

@@ -15,6 +15,8 @@ include: "rules/experiments.smk"
 include: "rules/tables.smk"
 include: "rules/figures.smk"
 include: "rules/loss_network.smk"
+include: "rules/external.smk"
+include: "rules/cluster.smk"
 
 
 rule all:
@@ -24,4 +26,8 @@ rule all:
 
 
 onstart:
-    logger.info(describe_cost(STUDY, list(CELLS.values()), workflow.cores or 1))
+    # On a cluster there are no local cores, but jobs at a time.
+    parallel = (
+        workflow.resource_settings.cores or workflow.resource_settings.nodes or 1
+    )
+    logger.info(describe_cost(STUDY, list(CELLS.values()), parallel))

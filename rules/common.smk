@@ -4,7 +4,7 @@ import re
 from snakemake.exceptions import WorkflowError
 
 from queuebench.checks import check_cell, check_loss_network
-from queuebench.config import StudyError, parse_study, resolve
+from queuebench.config import StudyError, external_logs, parse_study, resolve
 from queuebench.cost import describe_cost
 from queuebench.environment import prepare_jobs
 from queuebench.exact import choices as exact_choices
@@ -12,6 +12,7 @@ from queuebench.families import families, notes
 from queuebench.fingerprint import fingerprint
 from queuebench.jobs import (
     batch_params,
+    estimator_modules,
     estimation_params,
     exact_params,
     loss_settings,
@@ -20,6 +21,7 @@ from queuebench.jobs import (
 )
 from queuebench.loss_network.policies import modules as loss_policy_modules
 from queuebench.loss_study import SCHEMAS
+from queuebench.needs import job_memory, job_minutes
 
 
 def load_cells():
@@ -38,7 +40,8 @@ def load_cells():
 prepare_jobs(threads=1)
 
 STUDY, CELLS = load_cells()
-SCENARIOS = list(STUDY.scenarios)
+SCENARIOS = list(dict.fromkeys(cell.scenario for cell in CELLS.values()))
+EXTERNAL = external_logs(STUDY)
 TRUNCATED = list(
     dict.fromkeys(
         cell.scenario
@@ -80,6 +83,24 @@ def replicates(wildcards):
     experiment = CELLS[wildcards.cell].experiment
     start = int(wildcards.batch) * experiment.batch_size
     return [start, min(start + experiment.batch_size, experiment.replicates)]
+
+
+def batch_arrivals(wildcards):
+    """Return how many arrivals a batch has, of each design."""
+    first, end = replicates(wildcards)
+    return (end - first) * CELLS[wildcards.cell].experiment.arrivals
+
+
+def batch_minutes(wildcards):
+    """Return the time for a job that goes through a batch of every design."""
+    designs = CELLS[wildcards.cell].designs
+    return job_minutes(len(designs) * batch_arrivals(wildcards))
+
+
+def workload_file(wildcards):
+    """Return the file of a replayed workload, if the cell has one."""
+    workload = CELLS[wildcards.cell].experiment.workload
+    return [workload.path] if workload else []
 
 
 def batch_files(kind):
@@ -144,6 +165,8 @@ EXPERIMENT_TARGETS = [
     "results/tables/mse.csv",
     "results/tables/mse.md",
     "results/tables/crossover.csv",
+    "results/tables/coverage.csv",
+    "results/figures/coverage.png",
     *(EXACT_TARGETS if EXACT else []),
     "results/figures/mse_heatmap.png",
     *(
@@ -166,9 +189,10 @@ LOSS_TARGETS = [
 ]
 
 STUDY_TARGETS = [
-    "results/tables/claims.csv",
+    *(["results/tables/claims.csv"] if CELLS or LOSS_SERVERS else []),
     *(EXPERIMENT_TARGETS if CELLS else []),
     *(LOSS_TARGETS if LOSS_SERVERS else []),
+    *(f"results/external/{scenario}/estimates.csv" for scenario in EXTERNAL),
 ]
 
 # What the claims are judged by: the tables of whichever parts the study has.

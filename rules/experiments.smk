@@ -1,4 +1,6 @@
 rule simulate:
+    input:
+        workload_file,
     output:
         trace="results/traces/{cell}/{design}/batch{batch}.arrow",
         carry="results/traces/{cell}/{design}/batch{batch}.carry.arrow",
@@ -13,8 +15,8 @@ rule simulate:
         "../envs/environment.yaml"
     threads: 1
     resources:
-        mem_mb=700,
-        runtime=60,
+        mem_mb=job_memory(),
+        runtime=lambda wildcards: job_minutes(batch_arrivals(wildcards)),
     params:
         job=lambda wildcards: simulation_params(CELLS[wildcards.cell], wildcards.design),
         replicates=replicates,
@@ -43,8 +45,8 @@ rule estimate:
         "../envs/environment.yaml"
     threads: 1
     resources:
-        mem_mb=700,
-        runtime=60,
+        mem_mb=lambda wildcards: job_memory(batch_arrivals(wildcards)),
+        runtime=batch_minutes,
     params:
         job=lambda wildcards: estimation_params(CELLS[wildcards.cell]),
         designs=lambda wildcards: list(CELLS[wildcards.cell].designs),
@@ -55,6 +57,8 @@ rule estimate:
 # Where traces are not kept, a job simulates a replicate, estimates from its trace and removes it: so
 # one trace is alive at a time, and no disk fills up between simulation and estimation.
 rule simulate_and_estimate:
+    input:
+        workload_file,
     output:
         estimates="results/estimates/{cell}/batch{batch}.parquet",
         diagnostics="results/diagnostics/{cell}/batch{batch}.parquet",
@@ -68,8 +72,8 @@ rule simulate_and_estimate:
         "../envs/environment.yaml"
     threads: 1
     resources:
-        mem_mb=700,
-        runtime=120,
+        mem_mb=lambda wildcards: job_memory(CELLS[wildcards.cell].experiment.arrivals),
+        runtime=batch_minutes,
     params:
         job=lambda wildcards: batch_params(CELLS[wildcards.cell]),
         replicates=replicates,

@@ -156,3 +156,29 @@ rule bias_decomposition_figure:
         code=fingerprint("queuebench.figures.bias_decomposition"),
     script:
         "../workflow/scripts/bias_decomposition_figure.py"
+
+
+rule coverage_figure:
+    input:
+        "results/tables/coverage.csv",
+    output:
+        report(
+            "results/figures/coverage.png",
+            category="Figures",
+            subcategory="Coverage",
+            labels={"scenario": "all"},
+            caption="../workflow/report/coverage.rst",
+        ),
+        "results/figures/coverage.pdf",
+    log:
+        "results/logs/figures/coverage.log",
+    conda:
+        "../envs/environment.yaml"
+    threads: 1
+    resources:
+        mem_mb=1500,
+        runtime=20,
+    params:
+        code=fingerprint("queuebench.figures.coverage"),
+    script:
+        "../workflow/scripts/coverage_figure.py"

@@ -33,7 +33,7 @@ rule loss_network:
         seed=STUDY.seed,
         code=fingerprint("queuebench.loss_study", *LOSS_POLICIES),
     script:
-        "../workflow/scripts/loss_network.py"
+        "../workflow/scripts/loss_paths.py"
 
 
 rule loss_trajectory:

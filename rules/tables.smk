@@ -49,6 +49,32 @@ rule bias_decomposition:
         "../workflow/scripts/bias_decomposition.py"
 
 
+rule coverage:
+    input:
+        estimates="results/estimates.parquet",
+        truth="results/truth.parquet",
+        decomposition=["results/tables/bias_decomposition.csv"] if EXACT else [],
+    output:
+        report(
+            "results/tables/coverage.csv",
+            category="Tables",
+            labels={"table": "Coverage of confidence intervals"},
+            caption="../workflow/report/coverage.rst",
+        ),
+    log:
+        "results/logs/coverage.log",
+    conda:
+        "../envs/environment.yaml"
+    threads: 1
+    resources:
+        mem_mb=1000,
+        runtime=10,
+    params:
+        code=fingerprint("queuebench.tables.coverage", "queuebench.tables.output"),
+    script:
+        "../workflow/scripts/coverage_table.py"
+
+
 rule mse_table:
     input:
         estimates="results/estimates.parquet",

@@ -1,4 +1,6 @@
 rule truth:
+    input:
+        workload_file,
     output:
         "results/truth/{cell}.parquet",
     log:
@@ -11,8 +13,10 @@ rule truth:
         "../envs/environment.yaml"
     threads: 1
     resources:
-        mem_mb=700,
-        runtime=60,
+        mem_mb=job_memory(),
+        runtime=lambda wildcards: job_minutes(
+            CELLS[wildcards.cell].experiment.truth.max_arrivals
+        ),
     params:
         job=lambda wildcards: truth_params(CELLS[wildcards.cell]),
     script:

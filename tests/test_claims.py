@@ -103,7 +103,7 @@ PERFECT = {
 }
 
 
-def verdicts(changes=None, truth=None, met=0.0):
+def verdicts(changes=None, truth=None, met=0.0, families=None):
     """Overall verdicts on a fabricated study in which everything the papers say holds, but for changes."""
     rows = {key: {**ROW, **own} for key, own in PERFECT.items()}
     for key, change in (changes or {}).items():
@@ -125,7 +125,7 @@ def verdicts(changes=None, truth=None, met=0.0):
         "mse": mse, "diagnostics": diagnostics,
         "truth": pd.DataFrame([{"scenario": "s", "load": 0.5, **truth}]),
     }  # fmt: skip
-    families = {"s": ["homogeneous", "heavy_tailed", "delayed", "nonstationary"]}
+    families = families or {"s": ["homogeneous", "heavy_tailed", "delayed", "nonstationary"]}
     table = claims_table(ab_test_evidence(tables, families))
     return table[table["where"] == "overall"].set_index("id")["verdict"]
 
@@ -158,6 +158,10 @@ def test_a_study_in_which_everything_holds_reproduces_everything():
 )  # fmt: skip
 def test_every_claim_can_fail(claim, kwargs):
     assert verdicts(**kwargs)[claim] == NOT_REPRODUCED
+
+
+def test_a_scenario_without_an_effect_is_no_evidence():
+    assert "mixed_lowest_mse" not in verdicts(families={"s": ["homogeneous", "aa"]}).index
 
 
 def test_noise_makes_a_claim_inconclusive():

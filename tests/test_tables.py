@@ -101,3 +101,35 @@ def test_verdicts():
     assert verdict(np.inf, np.inf) == "never"
     assert verdict(5.0, np.inf) == "undetermined"
     assert verdict(0.0, 10.0) == "from"
+
+
+def test_coverage_counts_intervals_and_uses_exact_estimands():
+    from queuebench.tables.coverage import coverage_table
+
+    estimates, truth = fabricated(
+        {("b", "naive", np.nan): (0.5, 0.1), ("b", "dq", 30.0): (0.0, 0.2)}
+    )
+    for level, z in ((90, 1.645), (95, 1.96)):
+        spread = np.where(estimates["estimator"] == "naive", 0.1, 0.2)
+        estimates[f"lower_{level}"] = estimates["estimate"] - z * spread
+        estimates[f"upper_{level}"] = estimates["estimate"] + z * spread
+    exact = pd.DataFrame(
+        [
+            {
+                "scenario": "s",
+                "load": 0.5,
+                "design": "b",
+                "estimator": "naive",
+                "horizon": np.nan,
+                "estimand": -0.5,
+            }
+        ]
+    )
+    table = coverage_table(estimates, truth, exact).set_index(["estimator", "target", "level"])
+    assert table.loc[("naive", "gte", 95), "coverage"] < 0.01
+    row = table.loc[("naive", "estimand", 95)]
+    # 400 replicates: four standard errors of a share of 0.95 are 0.044.
+    assert abs(row["coverage"] - 0.95) < 0.044
+    assert row["lower"] < 0.95 < row["upper"]
+    assert row["estimand_source"] == "exact"
+    assert table.loc[("dq", "estimand", 90), "estimand_source"] == "mean"

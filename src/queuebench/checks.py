@@ -131,8 +131,15 @@ def _check_estimators(cell):
 
 
 def _check_speeds(cell):
+    experiment = cell.experiment
+    if experiment.workload is not None and cell.periodic:
+        _refuse(cell, "arrival_process", "a replayed workload has its own arrivals; leave this out")
+    if experiment.workload is not None and experiment.service.distribution != "exponential":
+        _refuse(cell, "service", "a replayed workload has its own sizes; leave this out")
     try:
         return build_system(cell)
+    except StudyError as error:
+        _refuse(cell, "kind replay", str(error))
     except ValueError as error:
         _refuse(cell, "speeds.values", str(error))
 

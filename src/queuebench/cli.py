@@ -6,6 +6,7 @@ import sys
 
 from queuebench.checks import check_cell
 from queuebench.config import Study, StudyError, load_study, resolve
+from queuebench.logs.errors import LogError
 from queuebench.reference import study_reference
 from queuebench.trace import TraceError
 
@@ -16,7 +17,7 @@ def main(arguments=None):
     chosen = parser.parse_args(arguments)
     try:
         chosen.run(chosen)
-    except (StudyError, TraceError) as error:
+    except (StudyError, TraceError, LogError) as error:
         print(f"queuebench: {error}", file=sys.stderr)
         return 2
     return 0
@@ -36,6 +37,23 @@ def _parser():
     replicate.add_argument("--trace", default="replicate.arrow", help="where to write the trace")
     replicate.set_defaults(run=_replicate)
 
+    plan = commands.add_parser(
+        "plan", help="how long an experiment must run, for each estimator, from a simulated pilot"
+    )
+    plan.add_argument("--configfile", required=True, help="a study with your servers and policies")
+    plan.add_argument("--cell", required=True, help="for example homogeneous-load0.7")
+    plan.add_argument("--replicates", type=int, default=50, help="replicates of the pilot")
+    plan.add_argument("--width", type=float, help="wanted width of a 95 %% interval")
+    plan.set_defaults(run=_plan)
+
+    analyze = commands.add_parser(
+        "analyze", help="estimate the effect from the log of your own experiment"
+    )
+    analyze.add_argument("log", help="Parquet, Arrow or CSV")
+    analyze.add_argument("--config", required=True, help="what the log's columns mean")
+    analyze.add_argument("--out", help="folder for report.txt, estimates.csv and findings.csv")
+    analyze.set_defaults(run=_analyze)
+
     schema = commands.add_parser("schema", help="print the JSON schema of a study, for editors")
     schema.set_defaults(run=lambda _: print(study_schema()))
 
@@ -53,10 +71,7 @@ def _replicate(chosen):
     from queuebench.estimation import estimate_trace
     from queuebench.experiment import simulate_batch
 
-    cell = _find(
-        {cell.name: cell for cell in resolve(load_study(chosen.configfile))}, chosen.cell, "cell"
-    )
-    check_cell(cell)
+    cell = _cell(chosen)
     _find(cell.designs, chosen.design, "design")
     if chosen.replicate < 0:
         raise StudyError(f"--replicate: must be 0 or more, got {chosen.replicate}")
@@ -69,6 +84,50 @@ def _replicate(chosen):
         print(
             f"{row['estimator']:<20}{horizon:>8}{row['estimate']!r:>25}{row['estimate_se']!r:>25}"
         )
+
+
+def _plan(chosen):
+    from queuebench.plan import plan_cell
+
+    cell = _cell(chosen)
+    if chosen.replicates < 2:
+        raise StudyError(f"--replicates: must be 2 or more, got {chosen.replicates}")
+    if chosen.width is not None and not chosen.width > 0:
+        raise StudyError(f"--width: must be above 0, got {chosen.width:g}")
+    gte, table = plan_cell(
+        cell, chosen.replicates, chosen.width, lambda line: print(line, file=sys.stderr)
+    )
+    width = chosen.width or abs(gte)
+    print(f"{cell.name}: the effect is {gte:.4g}; {cell.rate:g} jobs arrive per mean service time")
+    print(f"arrivals for a 95 % interval of width {width:.3g}, for the right sign in 95 % of")
+    print("experiments, and from which the mean squared error is below naive's:")
+    shown = table[
+        [
+            "design",
+            "estimator",
+            "horizon",
+            "bias",
+            "sd",
+            "for_width",
+            "for_sign",
+            "beats_naive_from",
+        ]
+    ]
+    print(shown.to_markdown(index=False, floatfmt=".3g", missingval=""))
+
+
+def _analyze(chosen):
+    from queuebench.logs import analyze_log
+
+    print(analyze_log(chosen.log, chosen.config, chosen.out).report())
+
+
+def _cell(chosen):
+    """Return the checked cell that the options name."""
+    cells = {cell.name: cell for cell in resolve(load_study(chosen.configfile))}
+    cell = _find(cells, chosen.cell, "cell")
+    check_cell(cell)
+    return cell
 
 
 def _find(known, name, what):

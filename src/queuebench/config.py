@@ -193,6 +193,16 @@ Service = Annotated[
 ]
 
 
+class WorkloadFile(_Strict):
+    """A recorded workload whose arrivals and job sizes are replayed (scenario kind replay)."""
+
+    path: str = Field(description="CSV or JSON lines, one job per row, in the order of arrival.")
+    time: str = Field(description="Column of the arrival times, numbers or dates.")
+    size: dict[str, Positive] = Field(
+        min_length=1, description="Columns whose weighted sum is a job's size, with the weights."
+    )
+
+
 class Truth(_Strict):
     """How precisely the global treatment effect is found by simulation."""
 
@@ -236,6 +246,9 @@ class Experiment(_Strict):
         0.0, description="Time from dispatch to the server, in mean service times."
     )
     service: Service = Field(Exponential(), description="Service requirements, mean 1.")
+    workload: WorkloadFile | None = Field(
+        None, description="Recorded workload of a scenario of kind replay, rescaled to the load."
+    )
     horizon: Positive = Field(30.0, description="Truncation horizon, in mean service times.")
     horizons: list[Positive] | None = Field(
         None, min_length=1, description="Several horizons at once; replaces horizon."
@@ -291,6 +304,14 @@ class LossNetworkStudy(_Strict):
     rolling_horizon_multiplier: Positive = Field(
         8.0, description="Largest c the rolling horizon is run for."
     )
+
+
+class ExternalLog(_Strict):
+    """A scenario that is the log of somebody's experiment."""
+
+    kind: Literal["external"] = "external"
+    log: str = Field(description="The log: Parquet, Arrow or CSV.")
+    config: str = Field(description="YAML file that says what the log's columns mean.")
 
 
 class Study(Experiment):
@@ -424,7 +445,15 @@ def parse_study(values):
     """
     if not isinstance(values, dict):
         raise StudyError("a study must be a mapping of keys, see config/README.md")
-    study = _validate(Study, values, lambda key: key)
+    study = validate(Study, values, lambda key: key)
+    for name, override in study.scenarios.items():
+        kind = (override or {}).get("kind", "simulated")
+        if kind not in ("simulated", "external", "replay"):
+            raise StudyError(
+                f"scenarios.{name}.kind: must be simulated, replay or external, got {kind}"
+            )
+        if kind == "replay" and "workload" not in override:
+            raise StudyError(f"scenarios.{name}.workload: this key is required")
     if not study.scenarios and study.loss_network is None:
         raise StudyError("scenarios: at least one is needed, or a loss_network")
     for name in study.scenarios:
@@ -437,11 +466,27 @@ def parse_study(values):
             raise StudyError(
                 f"designs.{name}: a design's name must consist of letters, digits and underscores"
             )
+    external_logs(study)
     return study
 
 
+def external_logs(study):
+    """Return the scenarios of kind external by name.
+
+    Raises
+    ------
+    StudyError
+        If one lacks its log or config, or says more.
+    """
+    return {
+        name: validate(ExternalLog, override, _locator(f"scenarios.{name}", override))
+        for name, override in study.scenarios.items()
+        if (override or {}).get("kind") == "external"
+    }
+
+
 def resolve(study):
-    """Return the cells of a study in the order of its scenarios and loads.
+    """Return the cells of a study's simulated scenarios, in the order of scenarios and loads.
 
     Raises
     ------
@@ -453,9 +498,11 @@ def resolve(study):
     )
     cells = []
     for name, override in study.scenarios.items():
-        override = override or {}
+        override = dict(override or {})
+        if override.pop("kind", "simulated") == "external":
+            continue
         merged = _merge(base, override)
-        experiment = _validate(Experiment, merged, _locator(f"scenarios.{name}", override))
+        experiment = validate(Experiment, merged, _locator(f"scenarios.{name}", override))
         for load in experiment.system.loads:
             cells.append(Cell(name, load, study.seed, experiment))
     return cells
@@ -486,7 +533,22 @@ def _locator(prefix, override):
     return locate
 
 
-def _validate(model, values, locate):
+def validate(model, values, locate):
+    """Check plain values against a model.
+
+    Parameters
+    ----------
+    model : type
+        A pydantic model.
+    values : dict
+    locate : Callable
+        From a key's path in the model to how the user knows it.
+
+    Raises
+    ------
+    StudyError
+        Naming the first key that is wrong and what is allowed there.
+    """
     try:
         return model.model_validate(values)
     except ValidationError as error:
@@ -501,7 +563,7 @@ def _explain(model, values, problems, locate):
     location = _keys_of_the_study(values, problem)
     key = locate(".".join(str(part) for part in location))
     if kind == "extra_forbidden":
-        return f"{key}: unknown key{_nearest(str(location[-1]), _known_keys(model, location))}"
+        return f"{key}: unknown key{nearest(str(location[-1]), _known_keys(model, location))}"
     if kind == "missing":
         return f"{key}: this key is required"
     if kind == "value_error":
@@ -565,7 +627,8 @@ def _step(schema, node, part):
     return {}
 
 
-def _nearest(word, known):
+def nearest(word, known):
+    """Return a suggestion for an unknown word: the nearest known one, or all of them."""
     close = difflib.get_close_matches(word, known, n=1, cutoff=0.5)
     if close:
         return f", did you mean {close[0]}?"

@@ -6,6 +6,7 @@ import pyarrow.parquet as pq
 from queuebench.arrow import table
 from queuebench.diagnostics import DIAGNOSTICS_SCHEMA, diagnose
 from queuebench.estimators import EstimationError
+from queuebench.estimators.inference import intervals
 from queuebench.estimators.record import Record
 from queuebench.estimators.setting import applying, setting_of
 from queuebench.files import whole_file
@@ -22,6 +23,11 @@ ESTIMATES_SCHEMA = pa.schema(
         ("replicate", pa.int64()),
         ("estimate", pa.float64()),
         ("estimate_se", pa.float64()),
+        ("estimate_se_kernel", pa.float64()),
+        ("lower_90", pa.float64()),
+        ("upper_90", pa.float64()),
+        ("lower_95", pa.float64()),
+        ("upper_95", pa.float64()),
         ("alpha", pa.float64()),
         ("horizon_arrivals", pa.int64()),
         ("arrivals", pa.int64()),
@@ -81,6 +87,7 @@ def estimate_traces(cell, paths, outputs, log=None):
     rows = Rows()
     with Progress(log, f"{cell.name}: estimating", None) as progress:
         for design, path in paths.items():
+            Trace(path).check_origin(cell, design)
             rows.add(
                 estimate_trace(cell, design, path, lambda r, d=design: progress.step(f"{d} {r}"))
             )
@@ -129,6 +136,8 @@ def _estimate_record(cell, design, record):
                 "replicate": record.replicate.number,
                 "estimate": estimate.value,
                 "estimate_se": estimate.standard_error,
+                "estimate_se_kernel": estimate.kernel_error,
+                **intervals(estimate.value, estimate.standard_error, estimate.freedom),
                 "alpha": estimate.alpha,
                 "horizon_arrivals": None if horizon is None else cell.horizon_arrivals(horizon),
                 "arrivals": record.arrivals,

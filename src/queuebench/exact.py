@@ -20,6 +20,7 @@ def choices(cell):
         and experiment.information.kind == "fresh"
         and experiment.travel_time == 0.0
         and not cell.periodic
+        and experiment.workload is None
         and experiment.truth.exact_states > 0
     )
     sampled = [_sampled(arm, experiment) for arm in (experiment.control, experiment.treatment)]

@@ -11,8 +11,8 @@ def families(cell):
     Returns
     -------
     list of str
-        Of homogeneous, heterogeneous, nonstationary, delayed, constant_service, heavy_tailed and
-        aa (both arms alike). A homogeneous system has nothing but equal exponential servers,
+        Of homogeneous, heterogeneous, nonstationary, delayed, constant_service, heavy_tailed,
+        replay and aa (both arms alike). A homogeneous system has nothing but equal exponential servers,
         Poisson arrivals and fresh information.
     """
     experiment = cell.experiment
@@ -27,6 +27,8 @@ def families(cell):
         found.append("constant_service")
     if experiment.service.distribution == "pareto":
         found.append("heavy_tailed")
+    if experiment.workload is not None:
+        found.append("replay")
     if not found and experiment.service.distribution == "exponential":
         found.append("homogeneous")
     if experiment.control == experiment.treatment:

@@ -18,7 +18,7 @@ _PACKAGE = Path(__file__).parent
 def _source_hash():
     digest = hashlib.sha256()
     for path in sorted(_PACKAGE.rglob("*.py")):
-        if b"njit" in (source := path.read_bytes()):
+        if b"jit" in (source := path.read_bytes()):
             digest.update(path.relative_to(_PACKAGE).as_posix().encode() + b"\0" + source)
     return digest.hexdigest()[:16]
 

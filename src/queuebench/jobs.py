@@ -4,16 +4,18 @@ Rules pass these as params, so that a change reruns the jobs it concerns and no 
 """
 
 import queuebench.estimators  # noqa: F401 (importing registers)
+from queuebench.estimators.registry import all_estimators
 from queuebench.estimators.setting import applying
 from queuebench.fingerprint import fingerprint
 from queuebench.queueing.policies import policy
 
 _SYSTEM = (
     "system", "control", "treatment", "speeds", "arrival_process", "information", "travel_time",
-    "service", "warmup",
+    "service", "warmup", "workload",
 )  # fmt: skip
 _RECORD = ("arrivals", "designs")
 _ESTIMATION = ("horizon", "horizons", "estimators")
+_EXACT_ALONE = ("exact_states", "exact_tolerance")
 
 
 def simulation_params(cell, design):
@@ -47,9 +49,16 @@ def truth_params(cell):
     }
 
 
+def estimator_modules():
+    """Return the modules of all registered estimators."""
+    return sorted({entry.function.__module__ for entry in all_estimators()})
+
+
 def exact_params(cell):
     """Return settings and code of a job that solves a cell exactly."""
     values = cell.to_dict("system", "control", "treatment", "truth", "horizon", "horizons")
+    truth = values["experiment"]["truth"]
+    values["experiment"]["truth"] = {name: truth[name] for name in _EXACT_ALONE}
     return {"cell": values, "code": fingerprint("queuebench.exact")}
 
 
@@ -60,7 +69,7 @@ def loss_settings(study):
 
 def _without_exact(values):
     """Leave out what only the exact oracle uses."""
-    for name in ("exact_states", "exact_tolerance"):
+    for name in _EXACT_ALONE:
         del values["experiment"]["truth"][name]
     return values
 

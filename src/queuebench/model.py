@@ -5,6 +5,7 @@ from queuebench.queueing.dispatch import BULLETIN_BOARD, CONSTANT_AGE, FRESH
 from queuebench.queueing.speeds import server_speeds
 from queuebench.queueing.system import System
 from queuebench.randomness import stream
+from queuebench.workload import read_workload
 
 
 def build_system(cell):
@@ -40,7 +41,15 @@ def build_system(cell):
         travel_time=experiment.travel_time,
         information=information,
         age=age,
+        **_workload(experiment.workload),
     )
+
+
+def _workload(settings):
+    if settings is None:
+        return {}
+    workload = read_workload(settings)
+    return {"gaps": workload.gaps, "sizes": workload.sizes}
 
 
 def warmup(cell, system):

@@ -5,6 +5,7 @@ from queuebench.config import (
     ConstantAge,
     Erlang,
     Experiment,
+    ExternalLog,
     Hyperexponential,
     JobClass,
     LinearSpeeds,
@@ -18,6 +19,7 @@ from queuebench.config import (
     System,
     Truth,
     TwoSpeed,
+    WorkloadFile,
 )  # fmt: skip
 
 _SECTIONS = {
@@ -36,6 +38,8 @@ _SECTIONS = {
     "`service` with distribution `pareto`": (Pareto, {"distribution"}),
     "`service` with distribution `erlang`": (Erlang, {"distribution"}),
     "`service` with distribution `hyperexponential`": (Hyperexponential, {"distribution"}),
+    "`workload` of a scenario of kind `replay`": (WorkloadFile, set()),
+    "a scenario of kind `external`": (ExternalLog, {"kind"}),
     "`loss_network`": (LossNetworkStudy, set()),
     "`loss_network.high` and `.low`": (JobClass, set()),
 }

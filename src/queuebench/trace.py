@@ -300,6 +300,24 @@ class Trace:
                 f"{self.path}: is an Arrow file but not a trace of queuebench; its columns are {names}"
             )
 
+    def check_origin(self, cell, design):
+        """Refuse the trace of another cell, design or seed, which would be estimated from unnoticed.
+
+        Parameters
+        ----------
+        cell : queuebench.config.Cell
+        design : str
+        """
+        found = (self.cell["scenario"], self.cell["load"], self.design, self.seed)
+        wanted = (cell.scenario, cell.load, design, cell.seed)
+        words = ("scenario", "load", "design", "seed")
+        for word, one, other in zip(words, found, wanted, strict=True):
+            if one != other:
+                raise TraceError(
+                    f"{self.path}: was simulated for {word} {one}, not {other}; "
+                    "delete the file and simulate again"
+                )
+
     def __iter__(self):
         """Yield the replicates in order."""
         batches = self._batches_by_replicate

@@ -43,6 +43,8 @@ def ab_test_evidence(tables, families):
     -------
     list of (Claim, list of Evidence)
     """
+    # An A/A scenario has no effect, so no claim about effects is about it.
+    families = {scenario: own for scenario, own in families.items() if "aa" not in own}
     return [(claim, gather(tables, families)) for claim, gather in _CLAIMS]
 
 

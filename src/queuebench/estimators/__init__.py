@@ -7,6 +7,7 @@ module here.
 from queuebench.estimators import (  # noqa: F401 (importing registers)
     differences_in_means,
     differences_in_q,
+    horizon_choice,
     switchback,
 )
 from queuebench.estimators.registry import (

@@ -1,21 +1,35 @@
-"""Batch means: standard errors of a difference of arm means from one record."""
+"""Batch means: how a record is cut, and the difference of arm means with its influence per batch.
 
-import math
+A record is cut into batches long enough to be nearly independent, and each batch into ten blocks. Sums over
+blocks are all that is kept; batch means and kernel estimates of the long-run variance both follow.
+"""
+
 from typing import NamedTuple
 
 import numpy as np
 
-from queuebench.jit import kernel
+from queuebench.jit import inlined, kernel
 
 FEWEST_BATCHES = 10
 MOST_BATCHES = 100
+BLOCKS = 10
+"""Blocks per batch."""
 
 
 class ArmSums(NamedTuple):
-    """Sums over batches of consecutive units; column 0 control, 1 treatment."""
+    """Sums over consecutive blocks or batches; column 0 control, 1 treatment."""
 
-    count: np.ndarray  # float64 (batches, 2)
-    total: np.ndarray  # float64 (batches, 2)
+    count: np.ndarray  # float64 (parts, 2)
+    total: np.ndarray  # float64 (parts, 2)
+
+    def batches(self):
+        """Return the sums over batches of blocks."""
+        return ArmSums(*(merge_blocks(part) for part in self))
+
+
+def merge_blocks(sums):
+    """Add up blocks to batches along the first axis."""
+    return sums.reshape(-1, BLOCKS, *sums.shape[1:]).sum(axis=1)
 
 
 def batch_count(units, correlated):
@@ -32,38 +46,46 @@ def batch_count(units, correlated):
         Over how many units they are correlated: the horizon in arrivals.
     """
     batches = min(MOST_BATCHES, max(FEWEST_BATCHES, units // (10 * max(1, correlated))))
-    return batches if units // batches >= max(1, 3 * correlated) else 0
+    return batches if units // batches >= max(BLOCKS, 3 * correlated) else 0
+
+
+@inlined
+def block_of(unit, batch_length, batches):
+    """Return the block a unit belongs to; what is left over joins the last block."""
+    batch = min(unit // batch_length, batches - 1)
+    inside = (unit - batch * batch_length) * BLOCKS // batch_length
+    return batch * BLOCKS + min(inside, BLOCKS - 1)
 
 
 def response_sums(replicate, batches):
-    """Return the sums of observed response times by arm over batches of consecutive arrivals.
+    """Return the sums of observed response times by arm over blocks of consecutive arrivals.
 
     Parameters
     ----------
     replicate : queuebench.trace.Replicate
     batches : int
-        At least 1; what is left over joins the last one.
+        At least 1.
 
     Returns
     -------
     ArmSums
     """
-    sums = ArmSums(np.zeros((batches, 2)), np.zeros((batches, 2)))
+    sums = ArmSums(np.zeros((batches * BLOCKS, 2)), np.zeros((batches * BLOCKS, 2)))
     before = 0
     for treated, response in replicate.chunks("treated", "response_time"):
-        _add(before, replicate.arrivals // batches, treated, response, *sums)
+        _add(before, max(1, replicate.arrivals // batches), treated, response, *sums)
         before += len(treated)
     return sums
 
 
 @kernel
 def _add(before, length, treated, values, count, total):
-    last = len(count) - 1
+    batches = len(count) // BLOCKS
     for i in range(len(values)):
-        batch = min((before + i) // length, last)
+        block = block_of(before + i, length, batches)
         arm = np.int64(treated[i])
-        count[batch, arm] += 1.0
-        total[batch, arm] += values[i]
+        count[block, arm] += 1.0
+        total[block, arm] += values[i]
 
 
 def difference(sums):
@@ -72,27 +94,16 @@ def difference(sums):
     return float(total[1] / count[1] - total[0] / count[0])
 
 
-def standard_error(sums):
-    """Return the batch-means standard error of `difference`.
+def influence(sums):
+    """Return the influence of every part on `difference`, summed over its units.
 
-    With the influence ``psi_i = A_i (x_i - m_1) / s_1 - (1 - A_i) (x_i - m_0) / s_0`` of a unit, where
-    ``m`` and ``s`` are an arm's mean and share, and ``S_b`` its sum over batch b, it is
-    ``sqrt(B / (B - 1) * sum_b (S_b - mean S)**2) / n``.
-
-    Parameters
-    ----------
-    sums : ArmSums
+    ``psi_i = A_i (x_i - m_1) / s_1 - (1 - A_i) (x_i - m_0) / s_0`` for a unit, where ``m`` and ``s`` are
+    an arm's mean and share of the units.
 
     Returns
     -------
-    float
-        NaN for fewer than two batches.
+    ndarray of float64, shape (parts,)
     """
-    batches = len(sums.count)
-    if batches < 2:
-        return math.nan
     count, total = sums.count.sum(axis=0), sums.total.sum(axis=0)
-    units = count.sum()
-    centred = (sums.total - sums.count * (total / count)) / (count / units)
-    influence = centred[:, 1] - centred[:, 0]
-    return float(np.sqrt(batches * influence.var(ddof=1)) / units)
+    centred = (sums.total - sums.count * (total / count)) / (count / count.sum())
+    return centred[:, 1] - centred[:, 0]

@@ -2,11 +2,12 @@
 
 import math
 
-from queuebench.estimators.batch_means import FEWEST_BATCHES, difference, standard_error
+from queuebench.estimators.batch_means import BLOCKS, FEWEST_BATCHES, difference, influence
+from queuebench.estimators.inference import batch_means_error, newey_west_error
 from queuebench.estimators.registry import Estimate, EstimationError, register
 
 
-@register("naive", design="bernoulli")
+@register("naive", design="bernoulli", observed_costs=True)
 def naive(record, horizon=None):
     """Mean observed response of the treated minus that of the controls.
 
@@ -15,7 +16,7 @@ def naive(record, horizon=None):
     return _difference(record)
 
 
-@register("group", design="group")
+@register("group", design="group", observed_costs=True)
 def group(record, horizon=None):
     """Mean response of the treated half of the servers minus that of the control half."""
     return _difference(record)
@@ -25,6 +26,14 @@ def _difference(record):
     sums = record.responses
     if min(sums.count.sum(axis=0)) < 1:
         raise EstimationError("an arm has no arrivals")
-    if len(sums.count) < FEWEST_BATCHES:
-        return Estimate(difference(sums), math.nan, note="record too short for batch means")
-    return Estimate(difference(sums), standard_error(sums))
+    batches = len(sums.count) // BLOCKS
+    if batches < FEWEST_BATCHES:
+        return Estimate(difference(sums), note="record too short for batch means")
+    n, setting = record.arrivals, record.setting
+    correlated = setting.horizon_arrivals(setting.batch_horizon)
+    return Estimate(
+        difference(sums),
+        batch_means_error(influence(sums.batches()), n),
+        batches - 1,
+        newey_west_error(influence(sums), n, math.ceil(correlated * len(sums.count) / n)),
+    )

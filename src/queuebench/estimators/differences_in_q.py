@@ -8,19 +8,34 @@ same effect, and the weight can be chosen for the least variance (Jia, Johari, S
 
 import math
 
-from queuebench.estimators.batch_means import difference, standard_error
+import numpy as np
+
+from queuebench.estimators.batch_means import difference, influence
 from queuebench.estimators.costs import Cost
+from queuebench.estimators.inference import batch_means_error, jackknife_error, newey_west_error
 from queuebench.estimators.registry import Estimate, register
 
 _VANISHING = 1e-12
 """Share of the two variances below which their difference's variance counts as zero."""
+_TOO_SHORT = "record too short for batch means"
 
 
-def _weighted(sums, weights, alpha=math.nan):
+def _weighted(sums, weights):
+    """Estimate with a fixed weighted sum of costs."""
     arms = sums.arms(weights)
     if not sums.enough_batches:
-        return Estimate(difference(arms), math.nan, alpha, "record too short for batch means")
-    return Estimate(difference(arms), standard_error(arms), alpha)
+        return Estimate(difference(arms), note=_TOO_SHORT)
+    return Estimate(
+        difference(arms),
+        batch_means_error(influence(arms.batches()), sums.starts),
+        len(sums.moments) - 1,
+        _kernel_error(sums, arms),
+    )
+
+
+def _kernel_error(sums, arms):
+    lags = math.ceil(sums.length / sums.block_length)
+    return newey_west_error(influence(arms), sums.starts, lags)
 
 
 def optimal_weight(sums, cost):
@@ -31,7 +46,7 @@ def optimal_weight(sums, cost):
 
     Parameters
     ----------
-    sums : queuebench.estimators.windows.WindowSums
+    sums : queuebench.estimators.windows.MomentSums
     cost : Cost
         The response-time cost.
     """
@@ -41,13 +56,31 @@ def optimal_weight(sums, cost):
     denominator = response + queue - 2 * both
     if denominator <= _VANISHING * (response + queue):
         return 0.5
-    return (queue - both) / denominator
+    return float((queue - both) / denominator)
 
 
 def _mixture(record, horizon, cost):
+    """Estimate with the optimal weight; the jackknife accounts for its being estimated."""
     sums = record.windows(horizon)
-    alpha = optimal_weight(sums, cost)
-    return _weighted(sums, {cost: alpha, Cost.QUEUE: 1 - alpha}, alpha)
+    alpha = optimal_weight(sums.moment_sums(), cost)
+    arms = sums.arms({cost: alpha, Cost.QUEUE: 1 - alpha})
+    if not sums.enough_batches:
+        return Estimate(difference(arms), alpha=alpha, note=_TOO_SHORT)
+    left_out = np.array([_mixed(cost, *rest) for rest in sums.left_out()])
+    return Estimate(
+        difference(arms),
+        jackknife_error(left_out),
+        len(left_out) - 1,
+        _kernel_error(sums, arms),
+        alpha,
+    )
+
+
+def _mixed(cost, moments, count, total):
+    """Return the mixture's estimate from sums over a part of the record."""
+    alpha = optimal_weight(moments, cost)
+    mean = (alpha * total[cost] + (1 - alpha) * total[Cost.QUEUE]) / count
+    return mean[1] - mean[0]
 
 
 @register("wdq", design="bernoulli", uses_horizon=True)
@@ -62,13 +95,13 @@ def wdq_markov(record, horizon):
     return _weighted(record.windows(horizon), {Cost.MARKOV: 1.0})
 
 
-@register("wdq_observed", design="bernoulli", uses_horizon=True)
+@register("wdq_observed", design="bernoulli", uses_horizon=True, observed_costs=True)
 def wdq_observed(record, horizon):
     """Differences in Q with the observed response times."""
     return _weighted(record.windows(horizon), {Cost.OBSERVED: 1.0})
 
 
-@register("qdq", design="bernoulli", uses_horizon=True)
+@register("qdq", design="bernoulli", uses_horizon=True, observed_costs=True)
 def qdq(record, horizon):
     """Differences in Q with the queue-length cost ``in_system / Lambda_hat``."""
     return _weighted(record.windows(horizon), {Cost.QUEUE: 1.0})
@@ -92,7 +125,9 @@ def wdq_uncentred(record, horizon):
     return _weighted(record.windows(horizon), {Cost.FITTED_UNCENTRED: 1.0})
 
 
-@register("qdq_uncentred", design="bernoulli", uses_horizon=True, needs_cycle=True)
+@register(
+    "qdq_uncentred", design="bernoulli", uses_horizon=True, needs_cycle=True, observed_costs=True
+)
 def qdq_uncentred(record, horizon):
     """`qdq` without centring by phase, to show what the centring removes."""
     return _weighted(record.windows(horizon), {Cost.QUEUE_UNCENTRED: 1.0})

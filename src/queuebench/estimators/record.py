@@ -52,7 +52,7 @@ class Record:
 
     @cached_property
     def responses(self):
-        """Sums of the observed response times by arm and batch, as `ArmSums`."""
+        """Sums of the observed response times by arm and block, as `ArmSums`."""
         length = self.setting.horizon_arrivals(self.setting.batch_horizon)
         batches = batch_count(self.arrivals, length)
         return response_sums(self.replicate, max(1, batches))

@@ -18,7 +18,11 @@ class Estimate(NamedTuple):
     value : float
         Treatment minus control, in mean service times.
     standard_error : float
-        NaN where the record is too short for one; `note` says so.
+        From batch means; NaN where the record is too short for one, and `note` says so.
+    freedom : int
+        Degrees of freedom of the standard error, batches minus one; 0 without one.
+    kernel_error : float
+        From Newey and West's kernel estimate; NaN where there is none.
     alpha : float
         Weight of the response-time version in a mixture, NaN for other estimators.
     note : str
@@ -26,7 +30,9 @@ class Estimate(NamedTuple):
     """
 
     value: float
-    standard_error: float
+    standard_error: float = math.nan
+    freedom: int = 0
+    kernel_error: float = math.nan
     alpha: float = math.nan
     note: str = ""
 
@@ -49,6 +55,11 @@ class Estimator:
         Whether it is truncated at a horizon; the others are called with horizon None.
     needs_cycle : bool
         Whether it is for periodic arrival rates only.
+    needs_grid : bool
+        Whether it chooses among several horizons.
+    observed_costs : bool
+        Whether its costs are observed responses and numbers in the system, so that it stays valid
+        however the servers work.
     """
 
     name: str
@@ -56,18 +67,27 @@ class Estimator:
     design: str
     uses_horizon: bool
     needs_cycle: bool
+    needs_grid: bool
+    observed_costs: bool
 
 
 _ESTIMATORS: dict[str, Estimator] = {}
 
 
-def register(name, *, design, uses_horizon=False, needs_cycle=False):
-    """Return a decorator that registers an estimator for records of a kind of design."""
+def register(
+    name, *, design, uses_horizon=False, needs_cycle=False, needs_grid=False, observed_costs=False
+):
+    """Return a decorator that registers an estimator for records of a kind of design.
+
+    The keywords are the attributes of `Estimator`.
+    """
 
     def decorate(function):
         if name in _ESTIMATORS:
             raise ValueError(f"an estimator named {name} is registered already")
-        _ESTIMATORS[name] = Estimator(name, function, design, uses_horizon, needs_cycle)
+        _ESTIMATORS[name] = Estimator(
+            name, function, design, uses_horizon, needs_cycle, needs_grid, observed_costs
+        )
         return function
 
     return decorate
@@ -78,7 +98,12 @@ def known_estimators():
     return list(_ESTIMATORS)
 
 
-def estimators_for(design, wanted="all", *, periodic=False):
+def all_estimators():
+    """Return all registered estimators."""
+    return list(_ESTIMATORS.values())
+
+
+def estimators_for(design, wanted="all", *, periodic=False, horizons=1):
     """Return the estimators that apply.
 
     Parameters
@@ -89,6 +114,8 @@ def estimators_for(design, wanted="all", *, periodic=False):
         All that apply, or those of these names.
     periodic : bool
         Whether the arrival rate is periodic.
+    horizons : int
+        Number of horizons in the grid; fewer than three leave nothing to choose.
     """
     return [
         entry
@@ -96,4 +123,5 @@ def estimators_for(design, wanted="all", *, periodic=False):
         if entry.design == design
         and (wanted == "all" or entry.name in wanted)
         and (periodic or not entry.needs_cycle)
+        and (horizons >= 3 or not entry.needs_grid)
     ]

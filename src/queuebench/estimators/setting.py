@@ -30,6 +30,8 @@ class Setting:
         Of a sinusoidal rate; amplitude 0 is a constant rate.
     period, burn_in : float
         Of a switchback design, else 0.
+    horizons : tuple of float
+        The grid of horizons to choose from, in mean service times, increasing.
     """
 
     design: str
@@ -41,6 +43,7 @@ class Setting:
     cycle: float = 1.0
     period: float = 0.0
     burn_in: float = 0.0
+    horizons: tuple = ()
 
     def horizon_arrivals(self, horizon):
         """Return a horizon in mean service times as a number of arrivals L."""
@@ -67,9 +70,15 @@ def setting_of(cell, design):
         cycle=getattr(process, "period", 1.0),
         period=getattr(chosen, "period", 0.0),
         burn_in=getattr(chosen, "burn_in", 0.0),
+        horizons=tuple(experiment.all_horizons),
     )
 
 
 def applying(cell, kind):
     """Return the estimators a cell asks for that apply under a kind of design."""
-    return estimators_for(kind, cell.experiment.estimators, periodic=cell.periodic)
+    return estimators_for(
+        kind,
+        cell.experiment.estimators,
+        periodic=cell.periodic,
+        horizons=len(cell.experiment.all_horizons),
+    )

@@ -4,22 +4,21 @@ Hu and Wager, Switchback experiments under geometric mixing (arXiv 2209.00197), 
 the start of each block, in which the system still remembers the other arm.
 """
 
-import math
-
 import numpy as np
 
-from queuebench.estimators.batch_means import FEWEST_BATCHES, ArmSums, difference, standard_error
+from queuebench.estimators.batch_means import FEWEST_BATCHES, ArmSums, difference, influence
+from queuebench.estimators.inference import batch_means_error, newey_west_error
 from queuebench.estimators.registry import Estimate, EstimationError, register
 from queuebench.jit import kernel
 
 
-@register("switchback", design="switchback")
+@register("switchback", design="switchback", observed_costs=True)
 def switchback(record, horizon=None):
     """Mean response of all jobs that arrive in treated blocks minus that of the control blocks."""
     return _difference(record, 0.0)
 
 
-@register("switchback_burn_in", design="switchback")
+@register("switchback_burn_in", design="switchback", observed_costs=True)
 def switchback_burn_in(record, horizon=None):
     """`switchback` without the arrivals in the first part of each block."""
     return _difference(record, record.setting.burn_in)
@@ -40,8 +39,14 @@ def _difference(record, burn_in):
         )
     if pairs < FEWEST_BATCHES:
         note = f"fewer than {FEWEST_BATCHES} pairs of blocks"
-        return Estimate(difference(sums), math.nan, note=note)
-    return Estimate(difference(sums), standard_error(sums))
+        return Estimate(difference(sums), note=note)
+    influences, jobs = influence(sums), sums.count.sum()
+    return Estimate(
+        difference(sums),
+        batch_means_error(influences, jobs),
+        pairs - 1,
+        newey_west_error(influences, jobs, fewest_lags=1),
+    )
 
 
 @kernel

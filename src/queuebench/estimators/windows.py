@@ -1,15 +1,16 @@
 """Truncated Q values by sliding sums: one pass, whatever the horizon.
 
-``Q_i`` is the sum of the centred costs of the arrivals ``i .. i + L``. Only its sums by arm and batch and
-its pooled second moments are kept; every estimator of the Differences-in-Q family is a function of
+``Q_i`` is the sum of the centred costs of the arrivals ``i .. i + L``. Only its sums by arm and block and
+its second moments by batch are kept; every estimator of the Differences-in-Q family is a function of
 those.
 """
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
-from queuebench.estimators.batch_means import ArmSums, batch_count
+from queuebench.estimators.batch_means import BLOCKS, ArmSums, batch_count, block_of, merge_blocks
 from queuebench.estimators.costs import Costs
 from queuebench.estimators.registry import EstimationError
 from queuebench.jit import kernel
@@ -31,12 +32,12 @@ class WindowSums:
         Number of windows, ``n - L``.
     enough_batches : bool
         Whether the record is long enough for batch means.
-    count : ndarray of float64, shape (batches, 2)
-        Starts by batch and arm (0 control, 1 treatment).
-    total : ndarray of float64, shape (kinds, batches, 2)
-        Sums of Q by cost, batch and arm.
-    moment : ndarray of float64, shape (kinds, kinds)
-        Sums of the products of Q values over all starts.
+    count : ndarray of float64, shape (blocks, 2)
+        Starts by block and arm (0 control, 1 treatment).
+    total : ndarray of float64, shape (kinds, blocks, 2)
+        Sums of Q by cost, block and arm.
+    moments : ndarray of float64, shape (batches, kinds, kinds)
+        Sums of the products of Q values over the starts of each batch.
     """
 
     length: int
@@ -44,17 +45,47 @@ class WindowSums:
     enough_batches: bool
     count: np.ndarray
     total: np.ndarray
-    moment: np.ndarray
+    moments: np.ndarray
 
     def arms(self, weights):
         """Return the `ArmSums` of a weighted sum of costs, the weights by `Cost`."""
         total = sum(weight * self.total[cost] for cost, weight in weights.items())
         return ArmSums(self.count, total)
 
+    @property
+    def block_length(self):
+        """Window starts per block, on average."""
+        return self.starts / len(self.count)
+
+    def moment_sums(self):
+        """Return `MomentSums` over all starts."""
+        return MomentSums(self.count.sum(), self.total.sum(axis=(1, 2)), self.moments.sum(axis=0))
+
+    def left_out(self):
+        """Yield, for every batch, `MomentSums` and `ArmSums` totals of all others."""
+        count, total = merge_blocks(self.count), merge_blocks(self.total.transpose(1, 0, 2))
+        whole = self.moment_sums()
+        for batch in range(len(count)):
+            rest = MomentSums(
+                whole.count - count[batch].sum(),
+                whole.total - total[batch].sum(axis=1),
+                whole.moment - self.moments[batch],
+            )
+            yield rest, count.sum(axis=0) - count[batch], total.sum(axis=0) - total[batch]
+
+
+class MomentSums(NamedTuple):
+    """Number of starts, sums of Q by cost, and sums of products of Q values."""
+
+    count: float
+    total: np.ndarray  # float64 (kinds,)
+    moment: np.ndarray  # float64 (kinds, kinds)
+
     def covariance(self, a, b):
-        """Return the sample covariance of two costs' Q values, pooled over all starts."""
-        mean_a, mean_b = (self.total[cost].sum() / self.starts for cost in (a, b))
-        return self.moment[a, b] / self.starts - mean_a * mean_b
+        """Return the sample covariance of two costs' Q values, pooled over both arms."""
+        low, high = min(a, b), max(a, b)
+        means = self.total / self.count
+        return self.moment[low, high] / self.count - means[a] * means[b]
 
 
 def window_sums(replicate, costs, length):
@@ -80,8 +111,8 @@ def window_sums(replicate, costs, length):
     batches = batch_count(starts, length)
     used = max(1, batches)
     kinds = costs.kinds
-    count, total = np.zeros((used, 2)), np.zeros((used, 2, kinds))
-    moment = np.zeros((kinds, kinds))
+    count, total = np.zeros((used * BLOCKS, 2)), np.zeros((used * BLOCKS, 2, kinds))
+    moments = np.zeros((used, kinds, kinds))
     ring, arms, running = (
         np.zeros((length + 1, kinds)),
         np.zeros(length + 1, np.uint8),
@@ -95,22 +126,22 @@ def window_sums(replicate, costs, length):
         cost = matrix[: len(treated)]
         costs.matrix(*columns, cost)
         _slide(
-            before, starts // used, cost, treated.view(np.uint8), ring, arms, running, count, total,
-            moment,
+            before, max(1, starts // used), cost, treated.view(np.uint8), ring, arms, running, count, total,
+            moments,
         )  # fmt: skip
         before += len(treated)
     if np.any(count.sum(axis=0) < 2):
         raise EstimationError("an arm has fewer than two window starts")
     return WindowSums(
-        length, starts, batches > 0, count, np.ascontiguousarray(total.transpose(2, 0, 1)), moment
+        length, starts, batches > 0, count, np.ascontiguousarray(total.transpose(2, 0, 1)), moments
     )
 
 
 @kernel
-def _slide(before, batch_length, cost, treated, ring, arms, running, count, total, moment):
+def _slide(before, batch_length, cost, treated, ring, arms, running, count, total, moments):
     """Push a chunk of arrivals through the window; `before` is the number pushed so far."""
     width, kinds = ring.shape
-    last_batch = len(count) - 1
+    batches = len(moments)
     slot = before % width
     wraps = before // width
     for row in range(len(cost)):
@@ -127,13 +158,14 @@ def _slide(before, batch_length, cost, treated, ring, arms, running, count, tota
         start = before + row - width + 1
         if start < 0:
             continue
-        batch = min(start // batch_length, last_batch)
+        block = block_of(start, batch_length, batches)
+        batch = block // BLOCKS
         arm = np.int64(arms[slot])
-        count[batch, arm] += 1.0
+        count[block, arm] += 1.0
         for k in range(kinds):
-            total[batch, arm, k] += running[k]
+            total[block, arm, k] += running[k]
             for other in range(k, kinds):
-                moment[k, other] += running[k] * running[other]
+                moments[batch, k, other] += running[k] * running[other]
 
 
 @kernel

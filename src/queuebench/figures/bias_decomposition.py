@@ -24,11 +24,11 @@ def draw_bias_decomposition(decomposition):
     Returns
     -------
     matplotlib.figure.Figure
-        One panel per cell: bars for the two biases in per cent of the effect, a point with an interval of
-        two standard errors for what simulation adds to both, which should cover zero.
+        One panel per cell with an effect: bars for the two biases in per cent of it, a point with an
+        interval of two standard errors for what simulation adds to both, which should cover zero.
     """
     set_style()
-    rows = at_main_horizon(decomposition)
+    rows = at_main_horizon(decomposition[decomposition["gte"] != 0.0])
     cells = list(dict.fromkeys(zip(rows["scenario"], rows["load"], strict=True)))
     colours = sns.color_palette("colorblind", 3)
     columns = min(3, max(1, len(cells)))

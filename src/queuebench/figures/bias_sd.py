@@ -1,10 +1,8 @@
 """The bias-sd plane: what an estimator's error is made of."""
 
-import matplotlib.pyplot as plt
 import numpy as np
 
-from queuebench.figures.style import looks, row_labels, set_style, shared_legend
-from queuebench.tables.horizons import at_main_horizon
+from queuebench.figures.style import panels_by_load, shared_legend
 
 
 def draw_bias_sd(mse, scenario):
@@ -20,19 +18,11 @@ def draw_bias_sd(mse, scenario):
     -------
     matplotlib.figure.Figure
     """
-    set_style()
-    mse = at_main_horizon(mse[mse["scenario"] == scenario]).copy()
-    mse["row"] = row_labels(mse)
-    look = looks(mse["row"])
-    loads = sorted(mse["load"].unique())
-    figure, axes = plt.subplots(
-        1, len(loads), figsize=(0.8 + 2.9 * len(loads), 3.6), sharex=True, sharey=True,
-        squeeze=False, layout="constrained",
-    )  # fmt: skip
-    low, high = _range(mse)
-    for axis, load in zip(axes[0], loads, strict=True):
+    figure, panels, look = panels_by_load(mse, scenario, height=3.6)
+    low, high = _range([rows for _, _, rows in panels])
+    for load, axis, cell in panels:
         _draw_equal_rmse(axis, low, high)
-        for _, row in mse[mse["load"] == load].iterrows():
+        for _, row in cell.iterrows():
             colour, marker = look[row["row"]]
             bias, error = abs(row["bias"]), row["bias_se"]
             known = bias > 2 * error
@@ -46,8 +36,8 @@ def draw_bias_sd(mse, scenario):
             xscale="log", yscale="log", xlim=(low, high), ylim=(low, high), title=f"load {load:g}"
         )
     figure.supxlabel("standard deviation (mean service times)", fontsize=9)
-    axes[0, 0].set_ylabel("|bias| (mean service times)")
-    shared_legend(figure, axes[0, 0])
+    panels[0][1].set_ylabel("|bias| (mean service times)")
+    shared_legend(figure, panels[0][1])
     figure.suptitle(
         f"{scenario}: bars two standard errors, hollow where the bias is within them; "
         "grey: equal RMSE",
@@ -56,8 +46,8 @@ def draw_bias_sd(mse, scenario):
     return figure
 
 
-def _range(mse):
-    values = np.concatenate([mse["sd"], mse["bias"].abs()])
+def _range(tables):
+    values = np.concatenate([part for rows in tables for part in (rows["sd"], rows["bias"].abs())])
     values = values[np.isfinite(values) & (values > 0)]
     return 10 ** np.floor(np.log10(np.quantile(values, 0.02))), 10 ** np.ceil(
         np.log10(values.max())

@@ -9,7 +9,7 @@ from queuebench.tables.horizons import at_main_horizon
 
 
 def draw_mse_heatmap(mse):
-    """Draw root mean squared error over |effect| for every estimator and cell.
+    """Draw root mean squared error over |effect| for every estimator and cell that has an effect.
 
     Parameters
     ----------
@@ -21,7 +21,7 @@ def draw_mse_heatmap(mse):
     matplotlib.figure.Figure
     """
     set_style()
-    mse = at_main_horizon(mse).copy()
+    mse = at_main_horizon(mse[mse["relative_rmse"].notna()]).copy()
     mse["row"] = row_labels(mse)
     mse["cell"] = [
         f"{scenario.replace('_', ' ')}, {load:g}"

@@ -8,6 +8,7 @@ import matplotlib.pyplot as plt
 import seaborn as sns
 
 from queuebench.files import whole_file
+from queuebench.tables.horizons import at_main_horizon
 
 TRUTH = "black"
 _ORDER = [
@@ -63,6 +64,39 @@ def shared_legend(figure, axis):
     figure.legend(
         [by_label[name] for name in names], names, loc="outside right center", frameon=False
     )
+
+
+def panels_by_load(mse, scenario, height):
+    """Begin a figure with one panel per load of a scenario, on common axes.
+
+    Parameters
+    ----------
+    mse : pandas.DataFrame
+        Rows of `results/tables/mse.csv`.
+    scenario : str
+    height : float
+        In inches.
+
+    Returns
+    -------
+    figure : matplotlib.figure.Figure
+    panels : list of (float, matplotlib.axes.Axes, pandas.DataFrame)
+        Load, axes and rows at the main horizon, labelled in a column ``row``.
+    look : dict
+        Colour and marker by label.
+    """
+    set_style()
+    rows = at_main_horizon(mse[mse["scenario"] == scenario]).copy()
+    rows["row"] = row_labels(rows)
+    loads = sorted(rows["load"].unique())
+    figure, axes = plt.subplots(
+        1, len(loads), figsize=(0.8 + 2.9 * len(loads), height), sharex=True, sharey=True,
+        squeeze=False, layout="constrained",
+    )  # fmt: skip
+    panels = [
+        (load, axis, rows[rows["load"] == load]) for load, axis in zip(loads, axes[0], strict=True)
+    ]
+    return figure, panels, looks(rows["row"])
 
 
 def save(figure, paths):

@@ -31,7 +31,7 @@ class PoissonArrivals:
     def fill(self, out):
         """Fill an array with the next arrival times, increasing."""
         self._rng.standard_exponential(out=out)
-        self._now = _accumulate(out, self._scale, self._now)
+        self._now = accumulate(out, self._scale, self._now)
 
 
 class SinusoidalArrivals:
@@ -53,7 +53,7 @@ class SinusoidalArrivals:
     def fill(self, out):
         """Fill an array with the next arrival times, increasing."""
         self._rng.standard_exponential(out=out)
-        self._elapsed = _accumulate(out, self._scale, self._elapsed)
+        self._elapsed = accumulate(out, self._scale, self._elapsed)
         self._last, self._anchor = _invert(
             out, self._last, self._anchor, self._amplitude, self._period
         )
@@ -88,7 +88,7 @@ def _fill_rates(times, amplitude, omega, out):
 
 
 @kernel
-def _accumulate(steps, scale, now):
+def accumulate(steps, scale, now):
     """Turn standard exponential steps into a running sum in place.
 
     One addition after the other, so that the result does not depend on where blocks begin.

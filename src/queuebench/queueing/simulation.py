@@ -156,9 +156,12 @@ class Run:
         arrival, requirement, treated, out, in_system = self._workspace.arrays(size)
         self._arrivals.fill(arrival)
         system = self._system
-        draw_requirements(
-            self._service, system.distribution, system.service_parameters, requirement
-        )
+        if system.replayed:
+            self._arrivals.fill_requirements(requirement)
+        else:
+            draw_requirements(
+                self._service, system.distribution, system.service_parameters, requirement
+            )
         self._design.assign(arrival, treated)
         raw = self._routing.bit_generator.random_raw(size * self._words)
         words = raw.view(np.uint32).reshape(size, -1)

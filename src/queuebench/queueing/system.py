@@ -7,6 +7,7 @@ import numpy as np
 from queuebench.queueing.arrivals import PoissonArrivals, SinusoidalArrivals
 from queuebench.queueing.dispatch import FRESH, Rules
 from queuebench.queueing.policies import policy
+from queuebench.queueing.replayed import ReplayedArrivals
 
 
 @dataclass(frozen=True)
@@ -32,6 +33,8 @@ class System:
         Time from dispatch to the server.
     information, age : int, float
         What the dispatcher sees, see `queuebench.queueing.dispatch`.
+    gaps, sizes : ndarray of float64, shape (n,), optional
+        A recorded workload in place of drawn arrivals and requirements, both of mean 1.
     """
 
     speeds: np.ndarray
@@ -46,9 +49,18 @@ class System:
     travel_time: float = 0.0
     information: int = FRESH
     age: float = 0.0
+    gaps: np.ndarray | None = None
+    sizes: np.ndarray | None = None
+
+    @property
+    def replayed(self):
+        """Whether arrivals and requirements come from a recorded workload."""
+        return self.gaps is not None
 
     def arrivals(self, rng, start):
         """Return the arrival process from a time on."""
+        if self.replayed:
+            return ReplayedArrivals(rng, self.rate, start, self.gaps, self.sizes)
         if self.amplitude:
             return SinusoidalArrivals(rng, self.rate, start, self.amplitude, self.cycle)
         return PoissonArrivals(rng, self.rate, start)

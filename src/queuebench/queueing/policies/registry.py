@@ -29,8 +29,9 @@ class Policy:
         ``samples(size, **parameters) -> int``: how many entries of the permutation of a pool of
         `size` servers the policy reads.
     capacity : Callable
-        ``capacity(speeds, **parameters) -> list of (arrival share, capacity, words)``: the policy is
-        stable if for each entry ``rate * share < capacity``.
+        ``capacity(speeds, **parameters) -> list of (servers, share, capacity)``, see
+        `queuebench.queueing.policies.capacity`: the policy is stable if for each entry
+        ``rate * share < capacity``.
     evenly_blind : Callable
         ``evenly_blind(**parameters) -> bool``: whether every server gets the same flow whatever its
         length (random routing, round robin).

@@ -1,0 +1,23 @@
+# Somebody's own experiment: the same estimators on its log.
+rule external:
+    input:
+        log=lambda wildcards: EXTERNAL[wildcards.scenario].log,
+        config=lambda wildcards: EXTERNAL[wildcards.scenario].config,
+    output:
+        report="results/external/{scenario}/report.txt",
+        estimates="results/external/{scenario}/estimates.csv",
+        findings="results/external/{scenario}/findings.csv",
+    log:
+        "results/logs/external/{scenario}.log",
+    wildcard_constraints:
+        scenario=any_of(EXTERNAL),
+    conda:
+        "../envs/environment.yaml"
+    threads: 1
+    resources:
+        mem_mb=4000,
+        runtime=60,
+    params:
+        code=fingerprint("queuebench.logs.analysis", *estimator_modules()),
+    script:
+        "../workflow/scripts/external.py"

@@ -1,0 +1,165 @@
+"""From a log and its description to estimates, findings and a report."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from queuebench.estimators.record import Record
+from queuebench.estimators.setting import Setting
+from queuebench.logs import report
+from queuebench.logs.arrivals import check_arrivals
+from queuebench.logs.assignment import check_assignment, check_users
+from queuebench.logs.config import LogConfig, load_config, parse_config
+from queuebench.logs.errors import LogError, about
+from queuebench.logs.estimates import estimate_log
+from queuebench.logs.explained import check_explained
+from queuebench.logs.groups import check_groups
+from queuebench.logs.ingest import ingest, stored_columns
+from queuebench.logs.littles_law import LittlesLaw, littles_law
+from queuebench.logs.normalise import TRACE_COLUMNS, normalise
+from queuebench.logs.replicate import LogReplicate
+from queuebench.logs.service import judge_service
+from queuebench.logs.setting import log_setting
+from queuebench.logs.store import ColumnStore
+
+
+@dataclass(frozen=True)
+class LogAnalysis:
+    """What a log says.
+
+    Attributes
+    ----------
+    config : queuebench.logs.config.LogConfig
+    replicate : queuebench.logs.replicate.LogReplicate
+        The record, for `queuebench.estimators.record.Record`.
+    setting : queuebench.estimators.setting.Setting
+    arms : tuple of str
+        The log's labels of control and treatment.
+    servers : list of str
+        Names of the servers by their numbers.
+    treated : int
+        Treated arrivals.
+    mean_service_time : float
+        In the log's unit.
+    first_come : bool
+        Whether servers worked on one job at a time, in order; else only observed costs are valid.
+    law : queuebench.logs.littles_law.LittlesLaw
+    rows : list of dict
+        Estimates in the log's unit (`queuebench.logs.estimates.ROW`): the main ones first, then the
+        other horizons of the sensitivity curve.
+    findings : list of queuebench.logs.findings.Finding
+        What was dropped and why, warnings and assumptions.
+    """
+
+    config: LogConfig
+    replicate: LogReplicate
+    setting: Setting
+    arms: tuple
+    servers: list
+    treated: int
+    mean_service_time: float
+    first_come: bool
+    law: LittlesLaw
+    rows: list = field(default_factory=list)
+    findings: list = field(default_factory=list)
+
+    def report(self):
+        """Return the report as text."""
+        return report.text(self)
+
+    def write(self, out_dir):
+        """Write ``report.txt``, ``estimates.csv`` and ``findings.csv`` into a folder."""
+        report.write(self, out_dir)
+
+
+def analyze_log(log_path, config_path, out_dir=None):
+    """Read an experiment's log, check it and estimate the effect of the treatment.
+
+    Parameters
+    ----------
+    log_path : str or pathlib.Path
+        Parquet, Arrow or CSV.
+    config_path : str, pathlib.Path or dict
+        YAML file that describes the log, or its content.
+    out_dir : str or pathlib.Path, optional
+        Where to write the report and tables; nothing is written if anything fails.
+
+    Returns
+    -------
+    LogAnalysis
+
+    Raises
+    ------
+    LogError
+        If the log or its description is not usable; one sentence says why and where.
+    """
+    config = (
+        parse_config(config_path) if isinstance(config_path, dict) else load_config(config_path)
+    )
+    with (
+        ColumnStore(stored_columns(config)) as raw,
+        ColumnStore(TRACE_COLUMNS) as record,
+    ):
+        log = ingest(log_path, config, raw)
+        with about(log_path):
+            analysis = _analyze(log, config, record)
+    if out_dir is not None:
+        analysis.write(out_dir)
+    return analysis
+
+
+def _analyze(log, config, store):
+    made = normalise(log, config, store)
+    replicate = made.replicate
+    service = judge_service(replicate, made.queues, config.columns.server is not None)
+    mean_service_time = _mean_service_time(config, service)
+    setting = log_setting(replicate, config, mean_service_time, made.servers)
+    record = Record(replicate, setting)
+    rows, notes = estimate_log(record, config, mean_service_time, service.valid)
+    return LogAnalysis(
+        config=config,
+        replicate=replicate,
+        setting=setting,
+        arms=made.arms,
+        servers=made.servers,
+        treated=int(np.count_nonzero(replicate.column("treated"))),
+        mean_service_time=mean_service_time,
+        first_come=service.first_come,
+        law=littles_law(replicate),
+        rows=rows,
+        findings=[
+            *made.findings, *service.findings, *_design_findings(log, config, replicate),
+            *(check_explained(record) if _uses_fitted(rows) else []), *check_arrivals(replicate),
+            *notes,
+        ],
+    )  # fmt: skip
+
+
+def _uses_fitted(rows):
+    return any(row["estimator"] == "wdq" for row in rows)
+
+
+def _mean_service_time(config, service):
+    if config.mean_service_time is not None:
+        return config.mean_service_time
+    if np.isfinite(service.mean) and service.mean > 0:
+        return service.mean
+    if config.horizon_unit == "time":
+        return 1.0
+    raise LogError(
+        "mean_service_time: cannot be estimated from servers that do not work on one job at a time, "
+        "in order; give it, or give horizons as times with `horizon_unit: time`"
+    )
+
+
+def _design_findings(log, config, replicate):
+    if config.design.kind == "bernoulli":
+        users = log.users
+        treatment = log.arms.find(config.treatment, "treatment")
+        return [
+            *check_assignment(replicate, config.design.treated_share),
+            *check_users(users, log.columns["arm"][: len(users)] == treatment),
+        ]
+    if config.design.kind == "group":
+        return check_groups(replicate)
+    return []

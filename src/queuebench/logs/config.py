@@ -1,0 +1,217 @@
+"""The description of a log: which column is what, which arm is treated, which horizon."""
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from queuebench.config import (
+    NotNegative,
+    Positive,
+    Share,
+    StudyError,
+    validate,
+)
+from queuebench.logs.clock import UNITS
+from queuebench.logs.errors import LogError
+
+Unit = Literal[tuple(UNITS)]
+Label = str | bool | int | float
+Moment = int | float | str
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
+
+
+class Columns(_Strict):
+    """Names of the log's columns."""
+
+    arrival_time: str = Field(description="When a job was dispatched: a number or a date and time.")
+    arm: str = Field(description="Which arm the job was assigned to; two different values.")
+    response_time: str | None = Field(
+        None, description="Time from arrival to completion; empty for an unfinished job."
+    )
+    departure_time: str | None = Field(
+        None, description="When the job was completed, instead of response_time."
+    )
+    server: str | None = Field(
+        None, description="Which server worked on the job; without it only observed costs are used."
+    )
+    queue_length: str | None = Field(
+        None, description="Jobs at the server just before this one landed; reconstructed if absent."
+    )
+    in_system: str | None = Field(
+        None, description="Jobs in the system just before the arrival; reconstructed if absent."
+    )
+    block: str | None = Field(
+        None, description="Block of a switchback design; computed from the period if absent."
+    )
+    user: str | None = Field(
+        None, description="Who sent the job; used only to see whether users keep their arm."
+    )
+
+    @model_validator(mode="after")
+    def _one_end(self):
+        if (self.response_time is None) == (self.departure_time is None):
+            raise ValueError("exactly one of response_time and departure_time is needed")
+        return self
+
+
+class Bernoulli(_Strict):
+    """Every arrival was assigned independently."""
+
+    kind: Literal["bernoulli"] = "bernoulli"
+    treated_share: Share | None = Field(
+        None,
+        description="Intended share of treated arrivals; the log's share is tested against it.",
+    )
+
+
+class Switchback(_Strict):
+    """The whole system alternated between the arms in blocks of equal length."""
+
+    kind: Literal["switchback"] = "switchback"
+    period: Positive = Field(description="Length of a block, in the log's time unit.")
+    burn_in: NotNegative = Field(
+        0.0, description="First part of each block that switchback_burn_in leaves out."
+    )
+
+    @model_validator(mode="after")
+    def _burn_in_shorter_than_period(self):
+        if self.burn_in >= self.period:
+            raise ValueError(f"burn_in must be shorter than the period {self.period:g}")
+        return self
+
+
+class Group(_Strict):
+    """Each arm had its own half of the servers."""
+
+    kind: Literal["group"] = "group"
+
+
+Design = Annotated[Bernoulli | Switchback | Group, Field(discriminator="kind")]
+
+
+class LogConfig(_Strict):
+    """Everything `queuebench analyze` is told about a log."""
+
+    columns: Columns = Field(description="Which column of the log is what.")
+    treatment: Label = Field(description="Value of the arm column that means treatment.")
+    control: Label | None = Field(
+        None, description="Value that means control; by default the other one in the record."
+    )
+    design: Design = Field(Bernoulli(), description="How arms were assigned.")
+    time_unit: Unit = Field(
+        "s",
+        description="Unit of the times in this file, of the log's numbers, and of the results.",
+    )
+    units: dict[str, Unit] = Field(
+        {}, description="Units of numeric time columns that differ from time_unit, by role."
+    )
+    horizon: Positive = Field(30.0, description="Truncation horizon of the main estimates.")
+    horizons: list[Positive] | None = Field(
+        None, min_length=1, description="Horizons of the sensitivity curve."
+    )
+    horizon_unit: Literal["mean_service_times", "time"] = Field(
+        "mean_service_times", description="What horizons are counted in; time is the time_unit."
+    )
+    mean_service_time: Positive | None = Field(
+        None,
+        description="In the time_unit; by default the mean of the completed service times.",
+    )
+    arrival_rate: Positive | None = Field(
+        None,
+        description="Arrivals per time_unit that convert horizons to arrivals; by default estimated.",
+    )
+    travel_time: NotNegative = Field(0.0, description="Constant time from dispatch to the server.")
+    server_classes: dict[str, list[Label]] = Field(
+        {}, description="Servers of equal speed, by a name for the class; one class by default."
+    )
+    start: Moment | None = Field(
+        None, description="Where the record starts; earlier rows only say who was present then."
+    )
+    end: Moment | None = Field(None, description="Where the record ends; later rows are left out.")
+    lead_in: NotNegative = Field(
+        0.0, description="Time after the first arrival that is not part of the record."
+    )
+    delimiter: str = Field(
+        ",", min_length=1, max_length=1, description="Between fields of a CSV log."
+    )
+
+    @model_validator(mode="after")
+    def _consistent(self):
+        if self.start is not None and self.lead_in:
+            raise ValueError("start and lead_in say the same thing; give one of them")
+        for role in self.units:
+            if role not in ("arrival_time", "response_time", "departure_time"):
+                known = "arrival_time, response_time and departure_time"
+                raise ValueError(f"units may name {known}, not {role}")
+        return self
+
+    def unit(self, role):
+        """Return the unit of a numeric time column."""
+        return self.units.get(role, self.time_unit)
+
+    @property
+    def curve_horizons(self):
+        """Horizons of the sensitivity curve, increasing, the main one among them."""
+        wanted = self.horizons or [self.horizon * factor for factor in (1 / 30, 0.1, 1 / 3, 1, 2)]
+        return sorted({*wanted, self.horizon})
+
+
+def load_config(path):
+    """Read the description of a log from a YAML file.
+
+    Parameters
+    ----------
+    path : str or pathlib.Path
+
+    Returns
+    -------
+    LogConfig
+
+    Raises
+    ------
+    LogError
+        If the file cannot be read, is not YAML, or says something that is not allowed.
+    """
+    try:
+        values = yaml.load(Path(path).read_text(encoding="utf-8"), Loader=_Loader)
+    except OSError as error:
+        raise LogError(f"{path}: cannot be read ({error.strerror})") from None
+    except UnicodeDecodeError:
+        raise LogError(f"{path}: is not a text file in UTF-8") from None
+    except yaml.YAMLError as error:
+        line = getattr(getattr(error, "problem_mark", None), "line", 0) + 1
+        raise LogError(f"{path}: line {line} is not valid YAML") from None
+    return parse_config(values, name=path)
+
+
+def parse_config(values, name="the description of the log"):
+    """Check the description of a log given as plain mappings and lists.
+
+    Raises
+    ------
+    LogError
+        Naming the first key that is wrong and what is allowed there.
+    """
+    if not isinstance(values, dict):
+        raise LogError(f"{name}: must be a mapping of keys, at least columns and treatment")
+    if isinstance(values.get("design"), str):
+        values = values | {"design": {"kind": values["design"]}}
+    try:
+        return validate(LogConfig, values, lambda key: key)
+    except StudyError as error:
+        raise LogError(f"{name}: {str(error).lstrip(': ')}") from None
+
+
+class _Loader(yaml.SafeLoader):
+    """YAML without its timestamps: a date and time stays text, read by the rules of the log."""
+
+
+_Loader.yaml_implicit_resolvers = {
+    first: [pair for pair in pairs if pair[0] != "tag:yaml.org,2002:timestamp"]
+    for first, pairs in yaml.SafeLoader.yaml_implicit_resolvers.items()
+}

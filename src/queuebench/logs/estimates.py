@@ -1,0 +1,109 @@
+"""Rows of estimates from a log: the main ones, and the sensitivity curve over horizons."""
+
+import math
+
+from queuebench.estimators import EstimationError, estimators_for
+from queuebench.estimators.inference import intervals
+from queuebench.logs.errors import LogError
+from queuebench.logs.findings import NOTE, Finding
+from queuebench.logs.setting import in_service_times
+
+ROW = (
+    "estimator",
+    "horizon",
+    "horizon_time",
+    "horizon_arrivals",
+    "main",
+    "estimate",
+    "estimate_se",
+    "lower_95",
+    "upper_95",
+    "alpha",
+    "arrivals",
+    "note",
+)
+"""Columns of a table of estimates."""
+
+
+def estimate_log(record, config, mean_service_time, valid):
+    """Apply the valid estimators to a record at every horizon of the sensitivity curve.
+
+    Parameters
+    ----------
+    record : queuebench.estimators.record.Record
+    config : queuebench.logs.config.LogConfig
+    mean_service_time : float
+        In the log's unit.
+    valid : Callable
+        Whether a registered estimator is valid for the log.
+
+    Returns
+    -------
+    rows : list of dict
+        With the keys `ROW`, estimates in the log's unit. ``main`` marks the horizon asked for and
+        the estimators without one.
+    findings : list of Finding
+
+    Raises
+    ------
+    LogError
+        If an estimator is not defined on the record at the main horizon.
+    """
+    chosen = [entry for entry in estimators_for(record.setting.design) if valid(entry)]
+    main = in_service_times(config.horizon, config, mean_service_time)
+    rows = [
+        _row(entry, None, record, mean_service_time, main=True)
+        for entry in chosen
+        if not entry.uses_horizon
+    ]
+    curved = [entry for entry in chosen if entry.uses_horizon]
+    if not curved:
+        return rows, []
+    _check_main(record, main)
+    horizons = [in_service_times(h, config, mean_service_time) for h in config.curve_horizons]
+    fitting = [h for h in horizons if 2 * record.setting.horizon_arrivals(h) <= record.arrivals]
+    for horizon in fitting:
+        for entry in curved:
+            rows.append(_row(entry, horizon, record, mean_service_time, main=horizon == main))
+    rows.sort(key=lambda row: not row["main"])
+    return rows, _left_out([h for h in horizons if h not in fitting])
+
+
+def _row(entry, horizon, record, mean_service_time, *, main):
+    try:
+        estimate = entry.function(record, horizon)
+    except EstimationError as error:
+        raise LogError(f"{entry.name}: {error}") from None
+    ends = intervals(estimate.value, estimate.standard_error, estimate.freedom)
+    return {
+        "estimator": entry.name,
+        "horizon": horizon,
+        "horizon_time": None if horizon is None else horizon * mean_service_time,
+        "horizon_arrivals": (None if horizon is None else record.setting.horizon_arrivals(horizon)),
+        "main": main,
+        "estimate": estimate.value,
+        "estimate_se": estimate.standard_error,
+        "lower_95": ends["lower_95"],
+        "upper_95": ends["upper_95"],
+        "alpha": estimate.alpha,
+        "arrivals": record.arrivals,
+        "note": estimate.note,
+    }
+
+
+def _check_main(record, horizon):
+    length = record.setting.horizon_arrivals(horizon)
+    if 2 * length > record.arrivals:
+        most = math.floor(record.arrivals / 2 / record.setting.rate * 100) / 100
+        raise LogError(
+            f"horizon: {horizon:g} mean service times are {length:,} arrivals, more than half of the "
+            f"record's {record.arrivals:,}; at most {most:g} fit"
+        )
+
+
+def _left_out(horizons):
+    if not horizons:
+        return []
+    listed = ", ".join(f"{horizon:.4g}" for horizon in horizons)
+    text = f"horizons longer than half the record are left out of the sensitivity curve: {listed}"
+    return [Finding(NOTE, "long_horizons", len(horizons), text)]

@@ -1,0 +1,103 @@
+"""Names of arms and servers as small integers, in the order in which they first appear."""
+
+import numpy as np
+import pyarrow.compute as pc
+
+from queuebench.config import nearest
+from queuebench.logs.errors import LogError, rows_text, shorten
+from queuebench.logs.values import filled
+
+
+def label(value):
+    """Return the text under which a value of an arm or server column is known."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return str(value)
+
+
+class Labels:
+    """Numbers the different values of one column.
+
+    Parameters
+    ----------
+    name : str
+        Of the column, for messages.
+    most : int
+        Different values allowed.
+    what : str
+        What one value names, for the message about too many.
+    """
+
+    def __init__(self, name, most, what):
+        self._name = name
+        self._most = most
+        self._what = what
+        self._codes = {}
+
+    def __len__(self):
+        return len(self._codes)
+
+    @property
+    def known(self):
+        """The labels by their numbers."""
+        return list(self._codes)
+
+    def encode(self, values, before):
+        """Return the numbers of a batch of values as int32, -1 where empty.
+
+        Raises
+        ------
+        LogError
+            If there are more different values than allowed.
+        """
+        encoded = pc.dictionary_encode(values)
+        distinct = encoded.dictionary
+        if len(distinct) > 2 * self._most:
+            self._refuse(before)
+        codes = np.array([self._code(value) for value in distinct.to_pylist()] + [-1], np.int32)
+        if len(self._codes) > self._most:
+            self._refuse(before)
+        return codes[filled(encoded.indices, len(distinct))]
+
+    def find(self, wanted, key):
+        """Return the number of a value that the description names.
+
+        Parameters
+        ----------
+        wanted : str, bool, int or float
+        key : str
+            Of the description.
+
+        Raises
+        ------
+        LogError
+            If the column has no such value, with the nearest there is.
+        """
+        text = label(wanted)
+        if text in self._codes:
+            return self._codes[text]
+        alike = [code for known, code in self._codes.items() if known.lower() == text.lower()]
+        if len(alike) == 1:
+            return alike[0]
+        near = nearest(text, [shorten(known)[1:-1] for known in self.known[:20]])
+        quoting = (
+            "; quote the value, YAML reads on, off, yes and no as true and false"
+            if isinstance(wanted, bool)
+            else ""
+        )
+        raise LogError(f"{key}: {self._name} is never {shorten(text)} in the log{near}{quoting}")
+
+    def encode_one(self, value):
+        """Return the number of one value."""
+        return self._code(value)
+
+    def _code(self, value):
+        return self._codes.setdefault(label(value), len(self._codes))
+
+    def _refuse(self, before):
+        raise LogError(
+            f"{rows_text([before + 1])} and after: {self._name}: more than {self._most:,} different "
+            f"values; is it the name of {self._what}?"
+        )

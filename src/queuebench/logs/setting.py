@@ -1,0 +1,84 @@
+"""What estimators may know of a system of which only a log is known."""
+
+import numpy as np
+
+from queuebench.config import nearest
+from queuebench.estimators.setting import Setting
+from queuebench.logs.errors import LogError
+from queuebench.logs.labels import label
+
+
+def log_setting(replicate, config, mean_service_time, servers):
+    """Return the setting of a log.
+
+    Times are in the log's unit; horizons in mean service times are converted to arrivals by the rate
+    per mean service time.
+
+    Parameters
+    ----------
+    replicate : queuebench.logs.replicate.LogReplicate
+    config : queuebench.logs.config.LogConfig
+    mean_service_time : float
+        In the log's unit.
+    servers : list of str
+        Names of the servers by their numbers.
+
+    Returns
+    -------
+    queuebench.estimators.setting.Setting
+
+    Raises
+    ------
+    LogError
+        If a class names a server that the log does not have.
+    """
+    rate = config.arrival_rate or _estimated_rate(replicate)
+    design = config.design
+    return Setting(
+        design=design.kind,
+        classes=server_classes(config.server_classes, servers),
+        rate=rate * mean_service_time,
+        batch_horizon=in_service_times(config.horizon, config, mean_service_time),
+        travel_time=config.travel_time,
+        period=getattr(design, "period", 0.0),
+        burn_in=getattr(design, "burn_in", 0.0),
+    )
+
+
+def in_service_times(horizon, config, mean_service_time):
+    """Return a horizon of the description in mean service times."""
+    return horizon / mean_service_time if config.horizon_unit == "time" else horizon
+
+
+def server_classes(classes, servers):
+    """Return the speed class of every server, those in no class forming one of their own.
+
+    Parameters
+    ----------
+    classes : dict of str to list
+        Servers by the name of their class.
+    servers : list of str
+        All servers by their numbers.
+
+    Returns
+    -------
+    ndarray of int32, shape (N,)
+    """
+    numbers = {name: number for number, name in enumerate(servers)}
+    found = np.full(len(servers), -1, np.int32)
+    for code, (name, members) in enumerate(classes.items()):
+        for member in members:
+            text = label(member)
+            if text not in numbers:
+                near = nearest(text, servers[:1000]) if len(servers) <= 1000 else ""
+                raise LogError(f"server_classes.{name}: the log has no server {text!r}{near}")
+            if found[numbers[text]] >= 0:
+                raise LogError(f"server_classes.{name}: server {text!r} is in two classes")
+            found[numbers[text]] = code
+    return np.unique(found, return_inverse=True)[1].astype(np.int32)
+
+
+def _estimated_rate(replicate):
+    """Return ``(n - 1) / (t_last - t_first)``."""
+    arrival = replicate.column("arrival_time")
+    return (replicate.arrivals - 1) / float(arrival[-1] - arrival[0])

@@ -1,0 +1,88 @@
+"""How long an experiment must run, for each estimator, from a simulated pilot.
+
+The spread of an estimate falls like the square root of the length and its bias stays, so a pilot of some
+replicates and the true effect say for any length how wide an interval is, how often the sign is right,
+and which estimator errs least.
+"""
+
+import math
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from queuebench.batches import simulate_and_estimate
+from queuebench.tables.crossover import crossing
+from queuebench.tables.mse import ROW, summarise
+from queuebench.truth import simulate_truth
+
+_TWO_SIDED, _ONE_SIDED = 1.959964, 1.644854
+"""Normal quantiles: of a 95 % interval, and of a sign that is right in 95 % of experiments."""
+
+
+def plan_cell(cell, replicates, width, progress=lambda message: None):
+    """Return the arrivals each estimator needs in a cell.
+
+    Parameters
+    ----------
+    cell : queuebench.config.Cell
+    replicates : int
+        Replicates of the pilot, of the cell's length each.
+    width : float or None
+        Wanted width of a 95 % interval, in mean service times; by default the size of the effect.
+    progress : Callable
+        Called with a line of text now and then.
+
+    Returns
+    -------
+    gte : float
+        The effect, simulated.
+    rows : pandas.DataFrame
+        Per design, estimator and horizon: ``bias``, ``sd`` at the pilot's length, and the arrivals
+        for an interval of the width, for the right sign in 95 % of experiments (infinite if the mean
+        has the wrong sign), and from which the MSE is below naive's (infinite if never).
+    """
+    progress("simulating the effect")
+    gte = simulate_truth(cell).gte
+    progress(f"simulating a pilot of {replicates} replicates")
+    with tempfile.TemporaryDirectory() as folder:
+        outputs = [Path(folder) / name for name in ("estimates", "diagnostics")]
+        simulate_and_estimate(cell, range(replicates), outputs, Path(folder) / "log")
+        estimates = pd.read_parquet(outputs[0])
+    rows = []
+    for key, group in estimates.groupby(ROW, sort=False, dropna=False):
+        found = summarise(group["estimate"].to_numpy(), gte, 0.0)
+        rows.append(
+            dict(zip(ROW, key, strict=True))
+            | {name: found[name] for name in ("mean", "bias", "bias_se", "sd")}
+            | {"arrivals": group["arrivals"].mean()}
+        )
+    table = pd.DataFrame(rows)
+    table["for_width"] = arrivals_for_width(table["sd"], table["arrivals"], width or abs(gte))
+    table["for_sign"] = arrivals_for_sign(table["mean"], table["sd"], table["arrivals"], gte)
+    table["beats_naive_from"] = _beats_naive(table)
+    return gte, table
+
+
+def arrivals_for_width(sd, arrivals, width):
+    """Return the arrivals at which a 95 % interval has a width: ``n0 (2 z sd / width)^2``."""
+    return arrivals * (2 * _TWO_SIDED * sd / width) ** 2
+
+
+def arrivals_for_sign(mean, sd, arrivals, gte):
+    """Return the arrivals at which 95 % of experiments have the effect's sign, infinite if none do."""
+    with np.errstate(divide="ignore"):
+        needed = arrivals * (_ONE_SIDED * sd / mean) ** 2
+    return np.where(np.sign(mean) == np.sign(gte), needed, math.inf)
+
+
+def _beats_naive(table):
+    naive = table[table["estimator"] == "naive"]
+    if len(naive) == 0:
+        return math.nan
+    b2 = np.maximum(0.0, table["bias"] ** 2 - table["bias_se"] ** 2)
+    scaled = table["sd"] ** 2 * table["arrivals"]
+    row = naive.index[0]
+    found = crossing(b2, scaled, b2[row], scaled[row])
+    return np.where(table.index == row, math.nan, found)

@@ -1,0 +1,166 @@
+"""The description of a log, moments in it, and what comes out."""
+
+import csv
+import datetime
+import subprocess
+import sys
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from exported import columns_of, write_log
+
+from queuebench.logs import LogError, analyze_log, load_config, parse_config
+from queuebench.logs.estimates import ROW
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        ({"treatmnt": "B"}, "treatmnt: unknown key, did you mean treatment?"),
+        ({"columns": {"arival_time": "t"}}, "columns.arival_time: unknown key, did you mean arrival_t"),
+        ({"treatment": None}, "treatment: "),
+        ({"horizon": -1}, "horizon: "),
+        ({"horizon": "soon"}, "horizon: "),
+        ({"design": {"kind": "swichback"}}, "design.kind: must be one of "),
+        ({"design": {"kind": "switchback"}}, "design.period: this key is required"),
+        (
+            {"design": {"kind": "switchback", "period": 1.0, "burn_in": 2.0}},
+            "design: burn_in must be shorter than the period 1",
+        ),
+        ({"start": 1.0, "lead_in": 2.0}, "start and lead_in say the same thing; give one of them"),
+        ({"time_unit": "day"}, "time_unit: "),
+        ({"units": {"server": "s"}}, "units may name arrival_time, response_time and departure_time"),
+    ],
+)  # fmt: skip
+def test_wrong_descriptions(describe, values, expected):
+    columns = values.pop("columns", None)
+    path = describe(columns=columns, drop=["start"], **values)
+    with pytest.raises(LogError) as caught:
+        load_config(path)
+    assert str(caught.value).startswith(f"{path}: {expected}")
+
+
+def test_exactly_one_end_of_a_job(describe):
+    both = describe(columns={"departure_time": "d"})
+    with pytest.raises(LogError, match="columns: exactly one of response_time and departure_time"):
+        load_config(both)
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        ("", "must be a mapping"),
+        ("a: [1", "line 1 is not valid YAML"),
+        ("- 1", "must be a mapping"),
+    ],
+)
+def test_files_that_are_no_description(tmp_path, content, expected):
+    path = tmp_path / "log.yaml"
+    path.write_text(content)
+    with pytest.raises(LogError, match=expected):
+        load_config(path)
+    with pytest.raises(LogError, match="cannot be read"):
+        load_config(tmp_path / "nowhere.yaml")
+
+
+def dated(columns, zone, unit):
+    """Return columns with arrivals as dates and times of 2026."""
+    origin = datetime.datetime(2026, 3, 1, tzinfo=datetime.UTC).timestamp()
+    moments = [round((origin + t) * 1e9) for t in columns["arrival_time"]]
+    if unit == "text":
+        arrival = [
+            f"{np.datetime64(moment, 'ns')}".replace("T", " ") + (zone or "") for moment in moments
+        ]
+    else:
+        arrival = pa.array(moments, pa.timestamp("ns", zone)).cast(
+            pa.timestamp(unit, zone), safe=False
+        )
+    return columns | {"arrival_time": arrival}
+
+
+@pytest.mark.parametrize("zone", [None, "Z"])
+@pytest.mark.parametrize("suffix", [".parquet", ".csv"])
+@pytest.mark.parametrize("unit", ["ns", "us", "text"])
+def test_dates_and_times(simulate, describe, tmp_path, zone, suffix, unit):
+    _, replicate = simulate()
+    columns = columns_of(replicate, lengths=False)
+    plain = analyze_log(
+        write_log(tmp_path / f"plain{suffix}", columns), describe(drop=["mean_service_time"])
+    )
+    if unit != "text" and zone:
+        zone = "UTC"
+    log = write_log(tmp_path / f"log{suffix}", dated(columns, zone, unit))
+    start = "2026-03-01T00:00:00" + ("Z" if zone else "")
+    analysis = analyze_log(log, describe(drop=["mean_service_time"], start=start))
+    assert analysis.replicate.arrivals == 3000
+    assert analysis.mean_service_time == pytest.approx(plain.mean_service_time, rel=1e-5)
+    assert np.array_equal(
+        analysis.replicate.column("queue_length"), plain.replicate.column("queue_length")
+    )
+    with pytest.raises(LogError, match="start: must be a date and time"):
+        analyze_log(log, describe(start=0.0))
+    other = "2026-03-01T00:00:00" + ("" if zone else "Z")
+    with pytest.raises(LogError, match="start: must be a date and time"):
+        analyze_log(log, describe(start=other))
+
+
+def test_nanoseconds_since_1970_and_responses_in_milliseconds(simulate, describe, tmp_path):
+    _, replicate = simulate()
+    columns = columns_of(replicate, lengths=False)
+    plain = analyze_log(write_log(tmp_path / "plain.parquet", columns), describe())
+    origin = 1_767_225_600 * 10**9
+    columns["arrival_time"] = [origin + round(1e9 * t) for t in columns["arrival_time"]]
+    columns["response_time"] = [1e3 * t for t in columns["response_time"]]
+    description = describe(start=origin, units={"arrival_time": "ns", "response_time": "ms"})
+    for suffix in (".parquet", ".csv"):
+        analysis = analyze_log(write_log(tmp_path / f"log{suffix}", columns), description)
+        for ours, theirs in zip(analysis.rows, plain.rows, strict=True):
+            assert ours["estimate"] == pytest.approx(theirs["estimate"], rel=1e-5)
+
+
+def test_durations(small_log, describe, tmp_path):
+    columns = small_log()
+    plain = analyze_log(write_log(tmp_path / "plain.parquet", columns), describe(horizon=5.0))
+    whole = [round(1e9 * t) for t in columns["response_time"]]
+    columns["response_time"] = pa.array(whole, pa.duration("ns"))
+    analysis = analyze_log(write_log(tmp_path / "log.parquet", columns), describe(horizon=5.0))
+    assert analysis.rows[0]["estimate"] == pytest.approx(plain.rows[0]["estimate"], rel=1e-6)
+
+
+def test_what_is_written(small_log, describe, tmp_path):
+    log = write_log(tmp_path / "log.parquet", small_log(jobs=4000))
+    analysis = analyze_log(log, describe(horizon=5.0), tmp_path / "out")
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [
+        "estimates.csv", "findings.csv", "report.txt",
+    ]  # fmt: skip
+    with open(tmp_path / "out" / "estimates.csv") as file:
+        rows = list(csv.DictReader(file))
+    assert tuple(rows[0]) == ROW
+    assert [row["estimator"] for row in rows] == [row["estimator"] for row in analysis.rows]
+    assert float(rows[1]["estimate"]) == analysis.rows[1]["estimate"]
+    report = (tmp_path / "out" / "report.txt").read_text()
+    assert report == analysis.report()
+    assert "Little's law" in report
+    assert "sensitivity to the horizon" in report
+    assert str(tmp_path) not in report
+
+
+def test_the_description_may_be_a_mapping(small_log, tmp_path):
+    columns = {name: name for name in ("arrival_time", "arm", "response_time", "server")}
+    log = write_log(tmp_path / "log.parquet", small_log())
+    analysis = analyze_log(log, {"columns": columns, "treatment": "B", "horizon": 5.0})
+    assert analysis.config == parse_config({"columns": columns, "treatment": "B", "horizon": 5.0})
+
+
+def test_no_pandas(small_log, describe, tmp_path):
+    columns = small_log() | {"in_system": [None, *[0] * 399]}
+    columns["response_time"][3] = None
+    for suffix in (".parquet", ".arrow", ".csv"):
+        log = write_log(tmp_path / f"log{suffix}", columns)
+        program = (
+            "import sys; from queuebench.logs import analyze_log; "
+            f"analyze_log({str(log)!r}, {str(describe(horizon=5.0))!r}, {str(tmp_path / 'out')!r}); "
+            "assert 'pandas' not in sys.modules"
+        )
+        subprocess.run([sys.executable, "-c", program], check=True)

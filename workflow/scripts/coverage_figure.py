@@ -1,0 +1,7 @@
+"""Draw the coverage of confidence intervals."""
+
+from queuebench.figures.coverage import draw_coverage
+from queuebench.figures.style import save
+from queuebench.tables.output import read_table
+
+save(draw_coverage(read_table(snakemake.input[0])), snakemake.output)

@@ -1,0 +1,10 @@
+"""Write how often confidence intervals cover."""
+
+from queuebench.tables.coverage import coverage_table
+from queuebench.tables.output import read_table, write_csv
+
+decomposition = [read_table(path) for path in snakemake.input.get("decomposition", [])]
+table = coverage_table(
+    read_table(snakemake.input.estimates), read_table(snakemake.input.truth), *decomposition
+)
+write_csv(table, snakemake.output[0])

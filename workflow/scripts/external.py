@@ -1,0 +1,16 @@
+"""Estimate the effect from the log of somebody's own experiment."""
+
+import sys
+from pathlib import Path
+
+from queuebench.kernels import ensure_compiled
+from queuebench.logs import LogError, analyze_log
+
+ensure_compiled()
+folder = Path(snakemake.output.report).parent
+try:
+    analysis = analyze_log(snakemake.input.log, snakemake.input.config, folder)
+except LogError as error:
+    Path(snakemake.log[0]).write_text(f"{error}\n")
+    sys.exit(f"queuebench: {error}")
+Path(snakemake.log[0]).write_text(analysis.report())
