@@ -45,7 +45,7 @@ WRONG = [
     ({"control": {"policy": "power_of_d"}}, r"control\.d: power_of_d needs this key"),
     ({"control": {"policy": "round_robin", "d": 2}}, r"control\.d: unknown key, round_robin takes no"),
     ({"treatment": {"policy": "power_off_d", "d": 2}}, r"did you mean power_of_d\?.*known are"),
-    ({"estimators": ["wdqq"]}, r"did you mean wdq\?.*known are naive"),
+    ({"estimators": ["wdqq"]}, r"did you mean wdq\?.*known are .*naive"),
     ({"estimators": ["group"], "designs": ONLY_BERNOULLI}, "none of those given applies"),
     ({"system": {"servers": 21}}, r"designs\.group: a group design needs an even number of servers, not 21"),
     ({"horizon": 2000.0}, "more than half of the 40000 recorded"),

@@ -21,6 +21,25 @@ def local_results(slurm, tmp_path_factory):
     return workflow.results()
 
 
+@pytest.fixture
+def start():
+    """Return a function that starts a run of the smoke study's data; none outlives the test."""
+    started = []
+
+    def start(study):
+        command, how = study.command(*COLLECTED, configfile=SMOKE)
+        process = subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, **how
+        )
+        started.append(process)
+        return process
+
+    yield start
+    for process in started:
+        process.kill()
+        process.wait()
+
+
 def test_the_smoke_study_gives_the_bytes_of_a_local_run(cluster_workflow, local_results):
     process = succeed(cluster_workflow.run(configfile=SMOKE))
     assert "submitted with SLURM jobid" in process.stderr
@@ -50,7 +69,9 @@ def test_failed_jobs_are_reported_with_their_causes(cluster_workflow):
     assert "Exceeded job memory limit" in said
 
 
-def test_cancelled_jobs_and_a_killed_snakemake_are_resumed(cluster_workflow, slurm, local_results):
+def test_cancelled_jobs_and_a_killed_snakemake_are_resumed(
+    cluster_workflow, slurm, start, local_results
+):
     study = cluster_workflow
 
     run = start(study)
@@ -79,11 +100,3 @@ def test_cancelled_jobs_and_a_killed_snakemake_are_resumed(cluster_workflow, slu
     for path in COLLECTED:
         name = path.removeprefix("results/")
         assert results[name] == local_results[name], name
-
-
-def start(study):
-    """Start a run of the smoke study's data and return the process."""
-    command, how = study.command(*COLLECTED, configfile=SMOKE)
-    return subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, **how
-    )

@@ -5,9 +5,13 @@ module here.
 """
 
 from queuebench.estimators import (  # noqa: F401 (importing registers)
+    coupled,
     differences_in_means,
     differences_in_q,
     horizon_choice,
+    lstd,
+    rate_conservation,
+    replay,
     switchback,
 )
 from queuebench.estimators.registry import (

@@ -21,7 +21,7 @@ class Record:
     def __init__(self, replicate, setting):
         self.replicate = replicate
         self.setting = setting
-        self._windows = {}
+        self._shared = {}
 
     @property
     def arrivals(self):
@@ -33,8 +33,14 @@ class Record:
         """The costs of an arrival, fitted on the whole record (`queuebench.estimators.costs`)."""
         return fit_costs(self.replicate, self.setting)
 
-    def windows(self, horizon):
-        """Return the sums of the truncated Q values at a horizon in mean service times.
+    def shared(self, key, compute):
+        """Return what ``compute()`` returns, computed once per record and key."""
+        if key not in self._shared:
+            self._shared[key] = compute()
+        return self._shared[key]
+
+    def horizon_arrivals(self, horizon):
+        """Return a horizon in mean service times as a number of arrivals L.
 
         Raises
         ------
@@ -46,9 +52,20 @@ class Record:
             raise EstimationError(
                 f"a horizon of {length} arrivals is longer than half the record of {self.arrivals}"
             )
-        if length not in self._windows:
-            self._windows[length] = window_sums(self.replicate, self.costs, length)
-        return self._windows[length]
+        return length
+
+    def windows(self, horizon):
+        """Return the sums of the truncated Q values at a horizon in mean service times.
+
+        Raises
+        ------
+        EstimationError
+            See `horizon_arrivals`.
+        """
+        length = self.horizon_arrivals(horizon)
+        return self.shared(
+            ("windows", length), lambda: window_sums(self.replicate, self.costs, length)
+        )
 
     @cached_property
     def responses(self):

@@ -26,7 +26,9 @@ class Estimate(NamedTuple):
     alpha : float
         Weight of the response-time version in a mixture, NaN for other estimators.
     note : str
-        Why something is missing, else empty.
+        Why something is missing, or what a specification check says, else empty.
+    check : float
+        P-value of the estimator's check of its own assumptions, NaN where it has none.
     """
 
     value: float
@@ -35,6 +37,7 @@ class Estimate(NamedTuple):
     kernel_error: float = math.nan
     alpha: float = math.nan
     note: str = ""
+    check: float = math.nan
 
 
 class EstimationError(ValueError):
@@ -60,6 +63,10 @@ class Estimator:
     observed_costs : bool
         Whether its costs are observed responses and numbers in the system, so that it stays valid
         however the servers work.
+    needs_choices : bool
+        Whether the trace must hold the choices of both arms.
+    needs_structure : bool
+        Whether policies, speeds and information must be known (`Setting.structure`).
     """
 
     name: str
@@ -69,14 +76,17 @@ class Estimator:
     needs_cycle: bool
     needs_grid: bool
     observed_costs: bool
+    needs_choices: bool = False
+    needs_structure: bool = False
 
 
 _ESTIMATORS: dict[str, Estimator] = {}
 
 
 def register(
-    name, *, design, uses_horizon=False, needs_cycle=False, needs_grid=False, observed_costs=False
-):
+    name, *, design, uses_horizon=False, needs_cycle=False, needs_grid=False, observed_costs=False,
+    needs_choices=False, needs_structure=False,
+):  # fmt: skip
     """Return a decorator that registers an estimator for records of a kind of design.
 
     The keywords are the attributes of `Estimator`.
@@ -86,8 +96,9 @@ def register(
         if name in _ESTIMATORS:
             raise ValueError(f"an estimator named {name} is registered already")
         _ESTIMATORS[name] = Estimator(
-            name, function, design, uses_horizon, needs_cycle, needs_grid, observed_costs
-        )
+            name, function, design, uses_horizon, needs_cycle, needs_grid, observed_costs,
+            needs_choices, needs_structure,
+        )  # fmt: skip
         return function
 
     return decorate
@@ -103,7 +114,9 @@ def all_estimators():
     return list(_ESTIMATORS.values())
 
 
-def estimators_for(design, wanted="all", *, periodic=False, horizons=1):
+def estimators_for(
+    design, wanted="all", *, periodic=False, horizons=1, choices=False, structure=False
+):
     """Return the estimators that apply.
 
     Parameters
@@ -116,6 +129,8 @@ def estimators_for(design, wanted="all", *, periodic=False, horizons=1):
         Whether the arrival rate is periodic.
     horizons : int
         Number of horizons in the grid; fewer than three leave nothing to choose.
+    choices, structure : bool
+        Whether the trace holds the choices of both arms, and whether the setting has a structure.
     """
     return [
         entry
@@ -124,4 +139,6 @@ def estimators_for(design, wanted="all", *, periodic=False, horizons=1):
         and (wanted == "all" or entry.name in wanted)
         and (periodic or not entry.needs_cycle)
         and (horizons >= 3 or not entry.needs_grid)
+        and (choices or not entry.needs_choices)
+        and (structure or not entry.needs_structure)
     ]

@@ -7,6 +7,7 @@ import numpy as np
 from queuebench.estimators.registry import estimators_for
 from queuebench.queueing.arrivals import relative_rate
 from queuebench.queueing.speeds import server_speeds, speed_classes
+from queuebench.queueing.structure import Structure
 
 
 @dataclass(frozen=True)
@@ -32,6 +33,15 @@ class Setting:
         Of a switchback design, else 0.
     horizons : tuple of float
         The grid of horizons to choose from, in mean service times, increasing.
+    treated_share : float
+        Probability of treatment under the Bernoulli design.
+    choices : bool
+        Whether the trace holds the choices of both arms.
+    structure : queuebench.queueing.structure.Structure, optional
+        Policies, speeds and information, for estimators that replay the record.
+    random_key : tuple
+        Seed and names for the streams of estimators that draw randomness of their own, see
+        `queuebench.randomness.stream`.
     """
 
     design: str
@@ -44,6 +54,10 @@ class Setting:
     period: float = 0.0
     burn_in: float = 0.0
     horizons: tuple = ()
+    treated_share: float = 0.5
+    choices: bool = False
+    structure: Structure | None = None
+    random_key: tuple = (0,)
 
     def horizon_arrivals(self, horizon):
         """Return a horizon in mean service times as a number of arrivals L."""
@@ -71,6 +85,24 @@ def setting_of(cell, design):
         period=getattr(chosen, "period", 0.0),
         burn_in=getattr(chosen, "burn_in", 0.0),
         horizons=tuple(experiment.all_horizons),
+        treated_share=experiment.system.treated_share,
+        choices=chosen.kind != "group",
+        structure=_structure(experiment, speeds),
+        random_key=(cell.seed, cell.name, design),
+    )
+
+
+def _structure(experiment, speeds):
+    """Return what a replay may know of a system: nothing of the laws of arrivals and service."""
+    arms = (experiment.control, experiment.treatment)
+    information = experiment.information
+    return Structure(
+        speeds=speeds,
+        policies=tuple(arm.policy for arm in arms),
+        policy_parameters=tuple(arm.parameters for arm in arms),
+        travel_time=experiment.travel_time,
+        information=information.kind,
+        age=getattr(information, "age", getattr(information, "period", 0.0)),
     )
 
 
@@ -81,4 +113,6 @@ def applying(cell, kind):
         cell.experiment.estimators,
         periodic=cell.periodic,
         horizons=len(cell.experiment.all_horizons),
+        choices=True,
+        structure=True,
     )

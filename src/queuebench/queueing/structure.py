@@ -1,0 +1,32 @@
+"""How jobs are dispatched and served, as far as one can know it without the laws of what arrives."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Structure:
+    """A system of parallel servers and two policies, without arrivals and requirements.
+
+    Attributes
+    ----------
+    speeds : ndarray of float64, shape (N,)
+        Service rates.
+    policies : tuple of two str
+        Registered names of the control's and the treatment's dispatch policy.
+    policy_parameters : tuple of two dict
+    travel_time : float
+        Time from dispatch to the server.
+    information : {"fresh", "constant_age", "bulletin_board"}
+        What the dispatcher sees.
+    age : float
+        Age of what it sees, or refresh period of the bulletin board; 0 if fresh.
+    """
+
+    speeds: np.ndarray
+    policies: tuple[str, str]
+    policy_parameters: tuple[dict, dict]
+    travel_time: float = 0.0
+    information: str = "fresh"
+    age: float = 0.0
