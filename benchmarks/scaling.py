@@ -111,11 +111,13 @@ def draw(arrivals, servers, path):
 def _panel(axis, rows, label, cost, memory):
     x = [row[0] for row in rows]
     axis.semilogx(x, [row[cost] for row in rows], "o-", color="C0")
-    axis.set(xlabel=label, ylabel="CPU ns per arrival", ylim=(0, None))
+    axis.set(
+        xlabel=label, ylabel="CPU ns per arrival", ylim=(0, 1.1 * max(row[cost] for row in rows))
+    )
     axis.yaxis.label.set_color("C0")
     twin = axis.twinx()
     twin.semilogx(x, [row[memory] for row in rows], "s--", color="C1", markersize=4)
-    twin.set(ylabel="peak memory, MiB", ylim=(0, None))
+    twin.set(ylabel="peak memory, MiB", ylim=(0, 1.4 * max(row[memory] for row in rows)))
     twin.yaxis.label.set_color("C1")
 
 
