@@ -12,8 +12,8 @@ from pathlib import Path
 from benchmarks.measure import print_table, run_alone
 
 ROOT = Path(__file__).parents[1]
-SCRIPTS = ("simulate", "estimate", "simulate_and_estimate", "truth", "exact", "loss_network")
-_BENCHMARK_OF = {"loss": "loss_network"}
+_SCRIPTS = ROOT / "workflow" / "scripts"
+_SCRIPT_OF = {"loss": "loss_paths"}
 _TINY_JOB = """
 import tempfile
 from pathlib import Path
@@ -30,15 +30,18 @@ with tempfile.TemporaryDirectory() as folder:
 
 def job_start(script):
     """Return the code a script of the workflow runs before its work: its imports, warm kernels."""
-    text = (ROOT / "workflow" / "scripts" / f"{script}.py").read_text()
+    text = (_SCRIPTS / f"{script}.py").read_text()
     imports = re.findall(r"^(?:import|from) .*(?:\(\n(?:.*\n)*?\))?$", text, re.MULTILINE)
     return "\n".join([*imports, "ensure_compiled()"])
 
 
 def start_up(repeats):
     """Return seconds on the wall, CPU seconds and MiB that each kind of job needs to get going."""
+    with_kernels = [
+        path for path in _SCRIPTS.glob("*.py") if "ensure_compiled()" in path.read_text()
+    ]
     costs = {}
-    for script in SCRIPTS:
+    for script in sorted(path.stem for path in with_kernels):
         runs = [run_alone(job_start(script)) for _ in range(repeats + 1)]
         costs[script] = tuple(statistics.median(run[k] for run in runs[1:]) for k in range(3))
     return costs
@@ -64,10 +67,10 @@ def memory_table(command):
     for arrivals in (10**5, 10**6, 10**7):
         code = _TINY_JOB.replace("ARRIVALS", str(arrivals)).replace("REPLICATES", "2")
         _, cpu, memory, _ = run_alone(code)
-        rows.append((f"{arrivals:.0e}", memory, cpu / (2 * arrivals) * 1e9))
+        rows.append((f"{arrivals:.0e}", memory, cpu))
     print_table(
         "A job that simulates and estimates two replicates; the peak counts the mapped trace",
-        ("arrivals per replicate", "peak MiB", "CPU ns per arrival, all stages and start-up"),
+        ("arrivals per replicate", "peak MiB", "CPU s with start-up"),
         rows,
         command,
     )
@@ -99,7 +102,7 @@ def _shares(folder, costs, available):
     """Yield the CPU seconds of the kinds of jobs that hold kernels, with and without start-up."""
     total = 0.0
     for kind in sorted(path for path in folder.iterdir() if path.is_dir()):
-        start = costs[_BENCHMARK_OF.get(kind.name, kind.name)][1]
+        start = costs[_SCRIPT_OF.get(kind.name, kind.name)][1]
         seconds = [_cpu_seconds(path) for path in kind.rglob("*.tsv")]
         kernels = sum(max(0.0, s - start) for s in seconds)
         total += kernels

@@ -7,6 +7,7 @@ from pathlib import Path
 import yaml
 
 from benchmarks.measure import print_table, take_turns
+from queuebench.batches import passing_together
 from queuebench.config import parse_study, resolve
 from queuebench.estimators.record import Record
 from queuebench.estimators.setting import applying, setting_of
@@ -54,17 +55,20 @@ def simulate(cell, design, replicate, workspace=None):
     return recorded + before * cell.rate
 
 
-def simulate_and_write(cell, design, replicate, path, workspace):
-    """Simulate a replicate into a trace as a job does; return the number of arrivals."""
-    simulate_batch(cell, design, range(replicate, replicate + 1), path, workspace=workspace)
-    return cell.experiment.arrivals + warmup(cell, build_system(cell)) * cell.rate
+def simulate_and_write(cell, design, turn, path, workspace):
+    """Simulate replicates into a trace as a job does; return the number of arrivals."""
+    few = len(passing_together(cell, range(1000))[0])
+    replicates = range(turn * few, (turn + 1) * few)
+    simulate_batch(cell, design, replicates, path, workspace=workspace)
+    return few * (cell.experiment.arrivals + warmup(cell, build_system(cell)) * cell.rate)
 
 
 def estimate(cell, design, path, names, horizons):
     """Apply estimators to a trace; return the number of recorded arrivals."""
     arrivals = 0
+    setting = setting_of(cell, design)
     for replicate in Trace(path):
-        record = Record(replicate, setting_of(cell, design))
+        record = Record(replicate, setting)
         for estimator in applying(cell, cell.designs[design].kind):
             if names is None or estimator.name in names:
                 for horizon in horizons if estimator.uses_horizon else [None]:

@@ -1,9 +1,8 @@
 """How time and memory grow with arrivals, servers, replicates and cores.
 
-Run as ``python -m benchmarks.scaling``.
-
-Each point is a process of its own, so that its peak memory is its own. Prints a table and draws
-`docs/images/scaling.png`. The homogeneous cell: power of 2 against power of 3 at load 0.9.
+Run as ``python -m benchmarks.scaling``. Each point is a process of its own, so that its peak memory is its
+own. Prints tables and draws `docs/images/scaling.png`. The homogeneous cell: power of 2 against power
+of 3 at load 0.9.
 """
 
 import argparse
@@ -112,11 +111,13 @@ def draw(arrivals, servers, path):
 def _panel(axis, rows, label, cost, memory):
     x = [row[0] for row in rows]
     axis.semilogx(x, [row[cost] for row in rows], "o-", color="C0")
-    axis.set(xlabel=label, ylabel="CPU ns per arrival", ylim=(0, None))
+    axis.set(
+        xlabel=label, ylabel="CPU ns per arrival", ylim=(0, 1.1 * max(row[cost] for row in rows))
+    )
     axis.yaxis.label.set_color("C0")
     twin = axis.twinx()
     twin.semilogx(x, [row[memory] for row in rows], "s--", color="C1", markersize=4)
-    twin.set(ylabel="peak memory, MiB", ylim=(0, None))
+    twin.set(ylabel="peak memory, MiB", ylim=(0, 1.4 * max(row[memory] for row in rows)))
     twin.yaxis.label.set_color("C1")
 
 

@@ -7,6 +7,8 @@ pandas that takes longer than the simulation. Columns made of buffers do not.
 import numpy as np
 import pyarrow as pa
 
+_BOOLEAN = pa.bool_()
+
 
 def numbers(values, kind):
     """Return a NumPy array as an Arrow column without copying; booleans are packed into bits.
@@ -17,7 +19,7 @@ def numbers(values, kind):
         Of the type's own NumPy type; bool or uint8 for booleans.
     kind : pyarrow.DataType
     """
-    if pa.types.is_boolean(kind):
+    if kind == _BOOLEAN:
         bits = np.packbits(values.view(np.uint8), bitorder="little")
         return pa.BooleanArray.from_buffers(kind, len(values), [None, pa.py_buffer(bits)])
     return pa.Array.from_buffers(kind, len(values), [None, pa.py_buffer(values)])

@@ -2,7 +2,12 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from queuebench.queueing.arrivals import PoissonArrivals, SinusoidalArrivals, integrated_rate
+from queuebench.queueing.arrivals import (
+    PoissonArrivals,
+    SinusoidalArrivals,
+    integrated_rate,
+    relative_rate,
+)
 from queuebench.randomness import stream
 
 
@@ -43,3 +48,12 @@ def test_counts_per_phase_follow_the_rate_curve():
     edges = np.array([integrated_rate(t, amplitude, period) for t in np.linspace(0, period, 21)])
     expected = 8.0 * cycles * np.diff(edges)
     assert stats.chi2.sf(((counts - expected) ** 2 / expected).sum(), df=20) > 0.001
+
+
+@pytest.mark.parametrize(("amplitude", "period"), [(0.4, 200.0), (0.99, 0.3)])
+def test_the_relative_rate_is_the_sinusoid(amplitude, period):
+    times = np.cumsum(np.random.default_rng(3).exponential(size=20_000))
+    rate = relative_rate(times, amplitude, period)
+    sinusoid = 1.0 + amplitude * np.sin(2.0 * np.pi / period * times)
+    np.testing.assert_allclose(rate, sinusoid, rtol=0, atol=1e-15 * times[-1] / period + 1e-15)
+    np.testing.assert_array_equal(rate[777:], relative_rate(times[777:], amplitude, period))

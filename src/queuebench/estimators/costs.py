@@ -234,18 +234,19 @@ def _tally(
     """Add one chunk of a record to the tally; return the sum of in_system over the relative rate."""
     varying = len(relative_rate) == len(arrival)
     in_system_sum = 0.0
-    for i in range(len(arrival)):
-        s = server[i]
-        length = met[i]
-        jobs[classes[s], length] += 1.0
-        responses[classes[s], length] += response[i]
+    for i in range(np.uint64(len(arrival))):
+        s = np.uint32(server[i])
+        length = np.uint32(met[i])
+        speed_class = np.uint32(classes[s])
+        jobs[speed_class, length] += 1.0
+        responses[speed_class, length] += response[i]
         met_by_server[s] += length + 1.0
         departure = arrival[i] + response[i]
         if departure <= record_end:
             services[s] += 1.0
             service_time[s] += departure - max(arrival[i] + travel_time, free[s])
         free[s] = departure
-        in_system_sum += in_system[i] / (relative_rate[i] if varying else 1.0)
+        in_system_sum += in_system[i] / relative_rate[i] if varying else in_system[i]
     return in_system_sum
 
 
@@ -273,14 +274,15 @@ def _fill(
     varying = len(relative_rate) == len(server)
     phases = len(mean)
     uncentred = out.shape[1] > 4
-    longest = response_by_length.shape[1] - 1
-    for i in range(len(server)):
-        s = server[i]
-        length = met[i]
-        rate = relative_rate[i] if varying else 1.0
-        phase = _phase(arrival[i], cycle, phases) if phases > 1 else 0
-        fitted = response_by_length[classes[s], min(length, longest)]
-        queue = in_system[i] * mean_interarrival / rate
+    longest = np.uint32(response_by_length.shape[1] - 1)
+    for i in range(np.uint64(len(server))):
+        s = np.uint32(server[i])
+        length = np.uint32(met[i])
+        phase = np.uint64(_phase(arrival[i], cycle, phases) if phases > 1 else 0)
+        fitted = response_by_length[np.uint32(classes[s]), min(length, longest)]
+        queue = in_system[i] * mean_interarrival
+        if varying:
+            queue /= relative_rate[i]
         out[i, 0] = fitted - mean[phase, 0]
         out[i, 1] = (length + 1.0) * mean_service[s] + travel_time - mean[phase, 1]
         out[i, 2] = response[i] - mean[phase, 2]

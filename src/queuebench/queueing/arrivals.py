@@ -66,9 +66,25 @@ def integrated_rate(t, amplitude, period):
     return t + amplitude / omega * (1.0 - math.cos(omega * t))
 
 
-def relative_rate(t, amplitude, period):
-    """Return ``1 + a sin(2 pi t / P)``, the rate at time `t` over its average."""
-    return 1.0 + amplitude * np.sin(2.0 * np.pi / period * t)
+def relative_rate(times, amplitude, period):
+    """Return ``1 + a sin(2 pi t / P)``, the rate over its average, at increasing times."""
+    out = np.empty(len(times))
+    _fill_rates(times, amplitude, 2.0 * math.pi / period, out)
+    return out
+
+
+@kernel
+def _fill_rates(times, amplitude, omega, out):
+    held, held_sine, held_cosine = math.inf, 0.0, 0.0
+    for i in range(len(times)):
+        angle = omega * (times[i] - held)
+        if not abs(angle) <= _NEAR:
+            # From a grid, so that the result does not depend on where the array begins.
+            grid = 2.0 * _NEAR * (math.floor(omega * times[i] / (2.0 * _NEAR)) + 0.5)
+            held, held_sine, held_cosine = grid / omega, math.sin(grid), math.cos(grid)
+            angle = omega * (times[i] - held)
+        sine, _ = _turned(held_sine, held_cosine, angle)
+        out[i] = 1.0 + amplitude * sine
 
 
 @kernel

@@ -113,7 +113,7 @@ class Switchback:
     def assign(self, arrival, treated):
         """Fill in the arms of the next arrivals."""
         block = self.block(arrival)
-        pair = block // 2 - self._first_pair
+        pair = (block >> 1) - self._first_pair
         self._draw_pairs(int(pair[-1]) + 1)
         treated[:] = self._treated_first[pair] ^ (block & 1).astype(np.uint8)
 

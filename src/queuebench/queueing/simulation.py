@@ -175,7 +175,7 @@ class Run:
         if self._count_in_system:
             self._workspace.counter.count(arrival, out.departure, in_system)
         self._now = arrival[-1]
-        self._starts = lambda: out.departure - requirement / system.speeds[out.server]
+        self._requirement = requirement
         return Block(
             arrival, treated, out.server, out.queue_length, in_system, out.response_time,
             out.departure, out.server_if, out.queue_if, out.seen_if,
@@ -184,9 +184,11 @@ class Run:
     def _remember_unfinished(self, block, begin):
         """Keep the jobs that arrived before the record and are still there when it starts."""
         staying = np.flatnonzero(block.departure[:begin] > 0.0)
-        jobs = (block.server, block.arrival_time, self._starts(), block.departure)
+        server, departure = block.server[staying], block.departure[staying]
+        start = departure - self._requirement[staying] / self._system.speeds[server]
+        jobs = (server, block.arrival_time[staying], start, departure)
         self.carry = tuple(
-            np.concatenate([earlier, column[staying]])
+            np.concatenate([earlier, column])
             for earlier, column in zip(self.carry, jobs, strict=True)
         )
 
