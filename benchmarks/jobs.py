@@ -9,9 +9,14 @@ import tempfile
 import time
 from pathlib import Path
 
+import yaml
+
 from benchmarks.measure import print_table, run_alone
 
 ROOT = Path(__file__).parents[1]
+ESTIMATORS = yaml.safe_load((ROOT / "config" / "config.yaml").read_text()).get("estimators", "all")
+"""Those of the default study: some that nobody gets unasked cost a thousand times as much."""
+
 _SCRIPTS = ROOT / "workflow" / "scripts"
 _SCRIPT_OF = {"loss": "loss_paths"}
 _TINY_JOB = """
@@ -21,7 +26,8 @@ from queuebench.batches import simulate_and_estimate
 from queuebench.config import parse_study, resolve
 from queuebench.kernels import ensure_compiled
 ensure_compiled()
-cell = resolve(parse_study({"seed": 0, "arrivals": ARRIVALS, "scenarios": {"one": {}}}))[-1]
+study = {"seed": 0, "arrivals": ARRIVALS, "scenarios": {"one": {}}, "estimators": ESTIMATORS}
+cell = resolve(parse_study(study))[-1]
 with tempfile.TemporaryDirectory() as folder:
     outputs = [Path(folder) / name for name in ("estimates", "diagnostics")]
     simulate_and_estimate(cell, range(REPLICATES), outputs)
@@ -51,7 +57,7 @@ def start_up_table(repeats, command):
     """Print the start-up of every kind of job, and what a job of one short replicate costs."""
     rows = [("python -c pass", *_alone("pass", repeats))]
     rows += [(script, *cost) for script, cost in start_up(repeats).items()]
-    tiny = _TINY_JOB.replace("ARRIVALS", "2000").replace("REPLICATES", "1")
+    tiny = _job(arrivals=2000, replicates=1)
     rows.append(("simulate_and_estimate, whole, 2000 arrivals", *_alone(tiny, repeats)))
     print_table(
         "Start-up of a job: imports and a warm cache of kernels; Snakemake's own 0.7 s is not in it",
@@ -65,8 +71,7 @@ def memory_table(command):
     """Print the peak memory of a job that simulates and estimates, by length of its replicates."""
     rows = []
     for arrivals in (10**5, 10**6, 10**7):
-        code = _TINY_JOB.replace("ARRIVALS", str(arrivals)).replace("REPLICATES", "2")
-        _, cpu, memory, _ = run_alone(code)
+        _, cpu, memory, _ = run_alone(_job(arrivals, replicates=2))
         rows.append((f"{arrivals:.0e}", memory, cpu))
     print_table(
         "A job that simulates and estimates two replicates; the peak counts the mapped trace",
@@ -120,3 +125,8 @@ def _cpu_seconds(path):
 def _alone(code, repeats):
     runs = [run_alone(code) for _ in range(repeats + 1)]
     return tuple(statistics.median(run[k] for run in runs[1:]) for k in range(3))
+
+
+def _job(arrivals, replicates):
+    code = _TINY_JOB.replace("ESTIMATORS", repr(ESTIMATORS)).replace("ARRIVALS", str(arrivals))
+    return code.replace("REPLICATES", str(replicates))

@@ -18,12 +18,14 @@ FIGURE = Path(__file__).parents[1] / "docs" / "images" / "scaling.png"
 _PREPARE = """
 import json, tempfile, time
 from pathlib import Path
-from benchmarks.queueing import cells_of, simulate, simulate_and_write
+from benchmarks.jobs import ESTIMATORS
+from benchmarks.queueing import cells_of, simulate
 from queuebench.batches import simulate_and_estimate
 from queuebench.kernels import ensure_compiled
 ensure_compiled()
 def cell(arrivals, servers=20, **keys):
     study = {"seed": 1, "arrivals": arrivals, "scenarios": {"one": {}}, **keys}
+    study["estimators"] = ESTIMATORS
     study["system"] = {"servers": servers, "loads": [0.9]}
     return cells_of(study)[0]
 def work(it, replicates):
