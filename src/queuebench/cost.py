@@ -5,7 +5,7 @@ from queuebench.model import build_system, warmup
 
 # CPU time per arrival or event on one core of an AMD EPYC, as `make bench` prints it, rounded up;
 # for an event of the loss network, all policies and windows together.
-_SIMULATED_NS = 130.0
+_SIMULATED_NS = 110.0
 _ESTIMATED_NS = 50.0
 _TRUTH_NS = 300.0
 _LOSS_NS = 1200.0

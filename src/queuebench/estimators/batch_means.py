@@ -57,6 +57,16 @@ def block_of(unit, batch_length, batches):
     return batch * BLOCKS + min(inside, BLOCKS - 1)
 
 
+@inlined
+def first_of(block, batch_length, batches):
+    """Return the first unit of a block; of the block after the last one, a unit that never comes."""
+    first = np.int64(np.iinfo(np.int64).max)
+    if block < batches * BLOCKS:
+        inside = block % BLOCKS
+        first = block // BLOCKS * batch_length + -(-inside * batch_length // BLOCKS)
+    return first
+
+
 def response_sums(replicate, batches):
     """Return the sums of observed response times by arm over blocks of consecutive arrivals.
 
@@ -81,11 +91,16 @@ def response_sums(replicate, batches):
 @kernel
 def _add(before, length, treated, values, count, total):
     batches = len(count) // BLOCKS
-    for i in range(len(values)):
-        block = block_of(before + i, length, batches)
-        arm = np.int64(treated[i])
+    block = np.uint64(0)
+    edge = before  # where the block has to be looked up again: dividing for every arrival is slow
+    for i in range(np.uint64(len(values))):
+        if before == edge:
+            block = np.uint64(block_of(before, length, batches))
+            edge = first_of(np.int64(block) + 1, length, batches)
+        arm = np.uint64(treated[i])
         count[block, arm] += 1.0
         total[block, arm] += values[i]
+        before += 1
 
 
 def difference(sums):

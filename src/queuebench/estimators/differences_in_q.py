@@ -49,24 +49,28 @@ def optimal_weight(sums, cost):
     sums : queuebench.estimators.windows.MomentSums
     cost : Cost
         The response-time cost.
+
+    Returns
+    -------
+    ndarray of float64
+        One weight, or one for each part of the record that `sums` holds.
     """
     response = sums.covariance(cost, cost)
     queue = sums.covariance(Cost.QUEUE, Cost.QUEUE)
     both = sums.covariance(cost, Cost.QUEUE)
     denominator = response + queue - 2 * both
-    if denominator <= _VANISHING * (response + queue):
-        return 0.5
-    return float((queue - both) / denominator)
+    vanishing = denominator <= _VANISHING * (response + queue)
+    return np.where(vanishing, 0.5, (queue - both) / np.where(vanishing, 1.0, denominator))
 
 
 def _mixture(record, horizon, cost):
     """Estimate with the optimal weight; the jackknife accounts for its being estimated."""
     sums = record.windows(horizon)
-    alpha = optimal_weight(sums.moment_sums(), cost)
+    alpha = float(optimal_weight(sums.moment_sums(), cost))
     arms = sums.arms({cost: alpha, Cost.QUEUE: 1 - alpha})
     if not sums.enough_batches:
         return Estimate(difference(arms), alpha=alpha, note=_TOO_SHORT)
-    left_out = np.array([_mixed(cost, *rest) for rest in sums.left_out()])
+    left_out = _mixed(cost, *sums.left_out())
     return Estimate(
         difference(arms),
         jackknife_error(left_out),
@@ -77,10 +81,10 @@ def _mixture(record, horizon, cost):
 
 
 def _mixed(cost, moments, count, total):
-    """Return the mixture's estimate from sums over a part of the record."""
-    alpha = optimal_weight(moments, cost)
+    """Return the mixture's estimate from sums over parts of the record, one for each part."""
+    alpha = optimal_weight(moments, cost)[..., None]
     mean = (alpha * total[cost] + (1 - alpha) * total[Cost.QUEUE]) / count
-    return mean[1] - mean[0]
+    return mean[..., 1] - mean[..., 0]
 
 
 @register("wdq", design="bernoulli", uses_horizon=True)

@@ -10,14 +10,21 @@ from typing import NamedTuple
 
 import numpy as np
 
-from queuebench.estimators.batch_means import BLOCKS, ArmSums, batch_count, block_of, merge_blocks
+from queuebench.estimators.batch_means import (
+    BLOCKS,
+    ArmSums,
+    batch_count,
+    block_of,
+    first_of,
+)
 from queuebench.estimators.costs import Costs
 from queuebench.estimators.registry import EstimationError
-from queuebench.jit import kernel
+from queuebench.jit import inlined, kernel
 
 # How many horizons a running sum may slide before it is added up afresh, so that rounding does not
 # pile up over a long record.
 _FRESH_SUM_EVERY = 64
+_ONE = np.uint64(1)
 
 
 @dataclass(frozen=True)
@@ -62,30 +69,42 @@ class WindowSums:
         return MomentSums(self.count.sum(), self.total.sum(axis=(1, 2)), self.moments.sum(axis=0))
 
     def left_out(self):
-        """Yield, for every batch, `MomentSums` and `ArmSums` totals of all others."""
-        count, total = merge_blocks(self.count), merge_blocks(self.total.transpose(1, 0, 2))
+        """Return `MomentSums` and `ArmSums` totals of all batches but one, for every one.
+
+        Returns
+        -------
+        MomentSums
+            With the batches along the first axis.
+        count : ndarray of float64, shape (batches, 2)
+        total : ndarray of float64, shape (kinds, batches, 2)
+        """
+        batches = (len(self.moments), BLOCKS)
+        count = self.count.reshape(*batches, 2).sum(axis=1)
+        total = self.total.reshape(-1, *batches, 2).sum(axis=2)
         whole = self.moment_sums()
-        for batch in range(len(count)):
-            rest = MomentSums(
-                whole.count - count[batch].sum(),
-                whole.total - total[batch].sum(axis=1),
-                whole.moment - self.moments[batch],
-            )
-            yield rest, count.sum(axis=0) - count[batch], total.sum(axis=0) - total[batch]
+        rest = MomentSums(
+            whole.count - count.sum(axis=1),
+            whole.total - total.sum(axis=2).T,
+            whole.moment - self.moments,
+        )
+        return rest, count.sum(axis=0) - count, total.sum(axis=1, keepdims=True) - total
 
 
 class MomentSums(NamedTuple):
-    """Number of starts, sums of Q by cost, and sums of products of Q values."""
+    """Number of starts, sums of Q by cost, and sums of products of Q values.
 
-    count: float
-    total: np.ndarray  # float64 (kinds,)
-    moment: np.ndarray  # float64 (kinds, kinds)
+    Arrays with leading axes hold those of several parts of a record.
+    """
+
+    count: float  # or float64 (...)
+    total: np.ndarray  # float64 (..., kinds)
+    moment: np.ndarray  # float64 (..., kinds, kinds)
 
     def covariance(self, a, b):
         """Return the sample covariance of two costs' Q values, pooled over both arms."""
         low, high = min(a, b), max(a, b)
-        means = self.total / self.count
-        return self.moment[low, high] / self.count - means[a] * means[b]
+        product = (self.total[..., a] / self.count) * (self.total[..., b] / self.count)
+        return self.moment[..., low, high] / self.count - product
 
 
 def window_sums(replicate, costs, length):
@@ -140,32 +159,47 @@ def window_sums(replicate, costs, length):
 @kernel
 def _slide(before, batch_length, cost, treated, ring, arms, running, count, total, moments):
     """Push a chunk of arrivals through the window; `before` is the number pushed so far."""
-    width, kinds = ring.shape
-    batches = len(moments)
-    slot = before % width
+    # Once for each number of costs there is: then the loops over costs are unrolled.
+    if cost.shape[1] == 4:
+        _push(4, before, batch_length, cost, treated, ring, arms, running, count, total, moments)
+    else:
+        _push(6, before, batch_length, cost, treated, ring, arms, running, count, total, moments)
+
+
+@inlined
+def _push(kinds, before, batch_length, cost, treated, ring, arms, running, count, total, moments):
+    width, batches = ring.shape[0], len(moments)
+    slot = np.uint64(before % width)
     wraps = before // width
-    for row in range(len(cost)):
+    start = before - width + 1
+    block = batch = np.uint64(0)
+    edge = max(start, 0)
+    for row in range(np.uint64(len(cost))):
         for k in range(kinds):
-            running[k] += cost[row, k] - ring[slot, k]
-            ring[slot, k] = cost[row, k]
+            kind = np.uint64(k)
+            running[kind] += cost[row, kind] - ring[slot, kind]
+            ring[slot, kind] = cost[row, kind]
         arms[slot] = treated[row]
-        slot += 1
-        if slot == width:
-            slot = 0
+        slot += _ONE
+        if slot == np.uint64(width):
+            slot = np.uint64(0)
             wraps += 1
             if wraps % _FRESH_SUM_EVERY == 0:
                 _add_up(ring, running)
-        start = before + row - width + 1
-        if start < 0:
-            continue
-        block = block_of(start, batch_length, batches)
-        batch = block // BLOCKS
-        arm = np.int64(arms[slot])
-        count[block, arm] += 1.0
-        for k in range(kinds):
-            total[block, arm, k] += running[k]
-            for other in range(k, kinds):
-                moments[batch, k, other] += running[k] * running[other]
+        if start >= 0:
+            if start == edge:
+                block = np.uint64(block_of(start, batch_length, batches))
+                batch = np.uint64(np.int64(block) // BLOCKS)
+                edge = first_of(np.int64(block) + 1, batch_length, batches)
+            arm = np.uint64(arms[slot])
+            count[block, arm] += 1.0
+            for k in range(kinds):
+                kind = np.uint64(k)
+                total[block, arm, kind] += running[kind]
+                for o in range(k, kinds):
+                    other = np.uint64(o)
+                    moments[batch, kind, other] += running[kind] * running[other]
+        start += 1
 
 
 @kernel
