@@ -1,7 +1,7 @@
 """What a job costs before and beside its kernels, and how much of a study is kernels."""
 
-import csv
 import re
+import resource
 import statistics
 import subprocess
 import sys
@@ -12,13 +12,13 @@ from pathlib import Path
 import yaml
 
 from benchmarks.measure import print_table, run_alone
+from queuebench.config import parse_study, resolve
 
 ROOT = Path(__file__).parents[1]
 ESTIMATORS = yaml.safe_load((ROOT / "config" / "config.yaml").read_text()).get("estimators", "all")
 """Those of the default study: some that nobody gets unasked cost a thousand times as much."""
 
 _SCRIPTS = ROOT / "workflow" / "scripts"
-_SCRIPT_OF = {"loss": "loss_paths"}
 _TINY_JOB = """
 import tempfile
 from pathlib import Path
@@ -81,45 +81,52 @@ def memory_table(command):
     )
 
 
-def efficiency_table(study, cores, repeats, command):
-    """Run a study in an empty folder and print how much of ``cores * wall`` are its kernels."""
-    costs = start_up(repeats)
-    with tempfile.TemporaryDirectory() as folder:
-        begin = time.perf_counter()
-        subprocess.run(
-            [sys.executable, "-m", "snakemake", "--cores", str(cores), "--quiet", "all",
-             "--snakefile", str(ROOT / "Snakefile"), "--directory", folder,
-             "--configfile", str(Path(study).resolve())],
-            check=True,
-        )  # fmt: skip
-        wall = time.perf_counter() - begin
-        rows = list(_shares(Path(folder) / "results" / "benchmarks", costs, cores * wall))
-    rows.append(("whole study", "", cores * wall, "", ""))
+def efficiency_table(study, cores, replicates, command):
+    """Run a study in an empty folder and print what an arrival costs and how busy the kernels kept the cores.
+
+    The kernels' time is that of the study less that of one with as many jobs and next to no arrivals. (The
+    CPU time in Snakemake's own benchmark files is sampled, and misses the end of each job.)
+    """
+    keys = yaml.safe_load(Path(study).read_text())
+    if replicates:
+        keys |= {"replicates": replicates, "batch_size": -(-replicates // 2)}
+    cells = resolve(parse_study(keys))
+    jobs = -(-keys["replicates"] // keys["batch_size"])
+    arrivals = sum(
+        cell.experiment.replicates * cell.experiment.arrivals * len(cell.designs) for cell in cells
+    )
+    tiny = {
+        "arrivals": 2500,
+        "replicates": jobs,
+        "batch_size": 1,
+        "truth": {"max_arrivals": 10_000},
+    }
+    wall, cpu = _run_study(keys, cores)
+    _, rest = _run_study(keys | tiny | {"truth": keys["truth"] | tiny["truth"]}, cores)
     print_table(
-        f"{Path(study).name} on {cores} cores: {wall:.1f} s",
-        ("kind of job", "jobs", "CPU s", "without start-up", "share of cores x wall"),
-        rows,
+        f"{Path(study).name} on {cores} cores, {arrivals:.4g} recorded arrivals, all stages",
+        ("wall s", "CPU s", "CPU ns per arrival", "CPU s of the kernels", "share of cores x wall"),
+        [(wall, cpu, cpu / arrivals * 1e9, cpu - rest, (cpu - rest) / (cores * wall))],
         command,
     )
 
 
-def _shares(folder, costs, available):
-    """Yield the CPU seconds of the kinds of jobs that hold kernels, with and without start-up."""
-    total = 0.0
-    for kind in sorted(path for path in folder.iterdir() if path.is_dir()):
-        start = costs[_SCRIPT_OF.get(kind.name, kind.name)][1]
-        seconds = [_cpu_seconds(path) for path in kind.rglob("*.tsv")]
-        kernels = sum(max(0.0, s - start) for s in seconds)
-        total += kernels
-        yield kind.name, len(seconds), sum(seconds), kernels, kernels / available
-    yield "kernels", "", "", total, total / available
-
-
-def _cpu_seconds(path):
-    with open(path) as file:
-        rows = list(csv.DictReader(file, delimiter="\t"))
-    # Jobs too short to be sampled have no CPU time; their time on the wall bounds it.
-    return sum(float(row["cpu_time"]) or float(row["s"]) for row in rows)
+def _run_study(keys, cores):
+    """Run a study in an empty folder; return seconds on the wall and of CPU of all its processes."""
+    with tempfile.TemporaryDirectory() as folder:
+        configfile = Path(folder) / "study.yaml"
+        configfile.write_text(yaml.safe_dump(keys))
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        begin = time.perf_counter()
+        subprocess.run(
+            [sys.executable, "-m", "snakemake", "--cores", str(cores), "--quiet", "all",
+             "--snakefile", str(ROOT / "Snakefile"), "--directory", folder,
+             "--configfile", str(configfile)],
+            check=True,
+        )  # fmt: skip
+        wall = time.perf_counter() - begin
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return wall, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
 def _alone(code, repeats):

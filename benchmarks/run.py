@@ -25,7 +25,8 @@ def main():
     parser.add_argument("--load", type=float, default=0.9)
     parser.add_argument("--repeats", type=int, default=7)
     parser.add_argument("--cores", type=int, default=2)
-    parser.add_argument("--smoke", default="config/smoke.yaml", help="study run for its efficiency")
+    parser.add_argument("--billion", default="benchmarks/billion.yaml", help="run for efficiency")
+    parser.add_argument("--replicates", type=int, help="efficiency: instead of the study's own")
     args = parser.parse_args()
     print(f"Machine: {machine()}")
     for section in args.sections:
@@ -44,7 +45,9 @@ def main():
         elif section == "memory":
             jobs.memory_table(command)
         elif section == "efficiency":
-            jobs.efficiency_table(args.smoke, args.cores, args.repeats, command)
+            if args.replicates:
+                command += f" --replicates {args.replicates}"
+            jobs.efficiency_table(args.billion, args.cores, args.replicates, command)
         else:
             parser.error(f"there is no section {section}; the sections are {', '.join(SECTIONS)}")
 

@@ -568,10 +568,13 @@ def _explain(model, values, problems, locate):
         return f"{key}: this key is required"
     if kind == "value_error":
         return f"{key}: {context['error']}"
-    if kind in {"union_tag_invalid", "union_tag_not_found"}:
+    if kind == "union_tag_invalid":
         discriminator = context["discriminator"].strip("'")
-        allowed = context.get("expected_tags") or "one of the known kinds, see config/README.md"
-        return f"{key}.{discriminator}: must be one of {allowed}"
+        return f"{key}.{discriminator}: must be one of {context['expected_tags']}"
+    if kind == "union_tag_not_found":
+        discriminator = context["discriminator"].strip("'")
+        kinds = ", ".join(_kinds(model, location, discriminator))
+        return f"{key}.{discriminator}: this key is required, one of {kinds}"
     alternatives = [
         other["msg"].removeprefix("Input ")
         for other in problems
@@ -603,6 +606,18 @@ def _known_keys(model, location):
     return sorted(
         {key for option in _options(schema, node) for key in option.get("properties", {})}
     )
+
+
+def _kinds(model, location, discriminator):
+    """Return what a discriminator may be at a place of the study, quoted."""
+    schema = model.model_json_schema()
+    node = schema
+    for part in location:
+        node = _step(schema, node, part)
+    tags = [
+        option.get("properties", {}).get(discriminator, {}) for option in _options(schema, node)
+    ]
+    return [repr(tag["const"]) for tag in tags if "const" in tag]
 
 
 def _options(schema, node):

@@ -90,6 +90,24 @@ def test_a_wrong_study_ends_before_any_job(workflow, keys, message):
     assert not (workflow.folder / "results").exists()
 
 
+def test_a_study_too_small_for_some_tables_leaves_them_empty_but_whole(workflow):
+    """One replicate, one estimator, records too short for a standard error."""
+    workflow.write_study(
+        replicates=1,
+        arrivals=300,
+        estimators=["naive"],
+        designs={"bernoulli": {"kind": "bernoulli"}},
+    )
+    succeed(workflow.run(cores=2))
+    tables = workflow.folder / "results" / "tables"
+    assert len(pd.read_csv(tables / "mse.csv")) == 1
+    for name in ("coverage", "crossover"):
+        table = pd.read_csv(tables / f"{name}.csv")
+        assert table.empty
+        assert {"scenario", "estimator"} <= set(table.columns)
+    assert (workflow.folder / "results/figures/coverage.png").stat().st_size > 0
+
+
 def test_the_default_study_is_read_without_a_configfile(workflow):
     import subprocess
     import sys

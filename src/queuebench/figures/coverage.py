@@ -3,7 +3,7 @@
 import matplotlib.pyplot as plt
 import seaborn as sns
 
-from queuebench.figures.style import ordered, row_labels, set_style
+from queuebench.figures.style import ordered, row_labels, says, set_style
 from queuebench.tables.horizons import at_main_horizon
 
 _TARGETS = {"estimand": "its own estimand", "gte": "the effect"}
@@ -22,6 +22,8 @@ def draw_coverage(coverage):
     matplotlib.figure.Figure
     """
     set_style()
+    if coverage.empty:
+        return says("no confidence intervals: one replicate only, or records too short for them")
     rows = at_main_horizon(coverage[coverage["level"] == 95]).copy()
     rows["row"] = row_labels(rows)
     rows["cell"] = [

@@ -99,6 +99,14 @@ def panels_by_load(mse, scenario, height):
     return figure, panels, looks(rows["row"])
 
 
+def says(sentence):
+    """Return a figure that says why there is nothing to draw."""
+    figure, axis = plt.subplots(figsize=(6.0, 1.2))
+    axis.axis("off")
+    axis.text(0.5, 0.5, sentence, ha="center", va="center")
+    return figure
+
+
 def save(figure, paths):
     """Write a figure to every given path, whole or not at all, without dates in the files."""
     for path in paths:

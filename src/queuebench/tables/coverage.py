@@ -7,6 +7,9 @@ from scipy import stats
 from queuebench.tables.mse import CELL, ROW
 
 LEVELS = (90, 95)
+COLUMNS = [
+    *ROW, "level", "target", "estimand_source", "coverage", "lower", "upper", "replicates",
+]  # fmt: skip
 
 
 def coverage_table(estimates, truth, decomposition=None):
@@ -25,8 +28,8 @@ def coverage_table(estimates, truth, decomposition=None):
         One row per cell, design, estimator, horizon, level and target: ``gte``, or ``estimand``, which
         is exact where the oracle knows it and else the mean of all replicates (`estimand_source`
         says which). `lower` and `upper` are Clopper and Pearson's 95 % interval of the coverage.
-        Records too short for an interval are left out of `replicates`. In A/A cells the coverage
-        of the effect zero is one minus the false-positive rate.
+        Records too short for an interval are left out of `replicates`, and a row needs two. In A/A
+        cells the coverage of the effect zero is one minus the false-positive rate.
     """
     effects = truth.set_index(CELL)["gte"]
     known = _exact_estimands(decomposition)
@@ -49,7 +52,7 @@ def coverage_table(estimates, truth, decomposition=None):
                     | {"level": level, "target": target, "estimand_source": source}
                     | _share(int(covered.sum()), len(covered))
                 )
-    return pd.DataFrame(rows)
+    return pd.DataFrame(rows, columns=COLUMNS)
 
 
 def _exact_estimands(decomposition):

@@ -11,6 +11,10 @@ import pandas as pd
 from queuebench.randomness import stream
 from queuebench.tables.mse import CELL
 
+COLUMNS = [
+    *CELL, "design", "estimator", "horizon", "rival_design", "rival", "rival_horizon", "crossover",
+    "lower", "upper", "verdict",
+]  # fmt: skip
 _DRAWS = 1000
 _LEVEL = 0.95
 
@@ -40,7 +44,7 @@ def crossover_table(estimates, truth, seed, decomposition=None):
         effect = gte.loc[key]
         exact = _exact_bias(decomposition, key)
         rows += _cell_rows(key, cell, effect["gte"], effect["gte_se"], seed, exact)
-    return pd.DataFrame(rows)
+    return pd.DataFrame(rows, columns=COLUMNS)
 
 
 def _exact_bias(decomposition, key):
