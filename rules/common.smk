@@ -17,6 +17,7 @@ from queuebench.jobs import (
     exact_params,
     loss_settings,
     simulation_params,
+    structural_estimators,
     truth_params,
 )
 from queuebench.loss_network.policies import modules as loss_policy_modules
@@ -54,6 +55,7 @@ DELAYED = list(
         cell.scenario for cell in CELLS.values() if "delayed" in families(cell)
     )
 )
+NOTES = {cell.scenario: notes(cell) for cell in CELLS.values() if notes(cell)}
 EXACT = [name for name, cell in CELLS.items() if exact_choices(cell)]
 LOSS_KINDS = list(SCHEMAS)
 LOSS_SERVERS = STUDY.loss_network.servers if STUDY.loss_network else []
@@ -167,6 +169,11 @@ EXPERIMENT_TARGETS = [
     "results/tables/crossover.csv",
     "results/tables/coverage.csv",
     "results/figures/coverage.png",
+    "results/tables/winners.csv",
+    "results/figures/winners.png",
+    "results/tables/sign.csv",
+    "results/tables/checks.csv",
+    "results/tables/disagreement.csv",
     *(EXACT_TARGETS if EXACT else []),
     "results/figures/mse_heatmap.png",
     *(

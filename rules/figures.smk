@@ -182,3 +182,29 @@ rule coverage_figure:
         code=fingerprint("queuebench.figures.coverage"),
     script:
         "../workflow/scripts/coverage_figure.py"
+
+
+rule winners_figure:
+    input:
+        "results/tables/winners.csv",
+    output:
+        report(
+            "results/figures/winners.png",
+            category="Figures",
+            subcategory="Who wins where",
+            labels={"scenario": "all"},
+            caption="../workflow/report/winners.rst",
+        ),
+        "results/figures/winners.pdf",
+    log:
+        "results/logs/figures/winners.log",
+    conda:
+        "../envs/environment.yaml"
+    threads: 1
+    resources:
+        mem_mb=1500,
+        runtime=20,
+    params:
+        code=fingerprint("queuebench.figures.winners"),
+    script:
+        "../workflow/scripts/winners_figure.py"

@@ -96,8 +96,12 @@ rule mse_table:
         mem_mb=1000,
         runtime=10,
     params:
-        notes={cell.scenario: notes(cell) for cell in CELLS.values() if notes(cell)},
-        code=fingerprint("queuebench.tables.mse", "queuebench.tables.output"),
+        notes=NOTES,
+        code=fingerprint(
+            "queuebench.tables.mse",
+            "queuebench.tables.checks",
+            "queuebench.tables.output",
+        ),
     script:
         "../workflow/scripts/mse_table.py"
 
@@ -127,6 +131,81 @@ rule crossover_table:
         code=fingerprint("queuebench.tables.crossover", "queuebench.tables.output"),
     script:
         "../workflow/scripts/crossover_table.py"
+
+
+rule winners:
+    input:
+        estimates="results/estimates.parquet",
+        truth="results/truth.parquet",
+        decomposition=["results/tables/bias_decomposition.csv"] if EXACT else [],
+    output:
+        winners=report(
+            "results/tables/winners.csv",
+            category="Tables",
+            labels={"table": "Who wins where"},
+            caption="../workflow/report/winners.rst",
+        ),
+        sign=report(
+            "results/tables/sign.csv",
+            category="Tables",
+            labels={"table": "Arrivals for the right sign"},
+            caption="../workflow/report/sign.rst",
+        ),
+    log:
+        "results/logs/winners.log",
+    conda:
+        "../envs/environment.yaml"
+    threads: 1
+    resources:
+        mem_mb=1000,
+        runtime=10,
+    params:
+        seed=STUDY.seed,
+        structural=structural_estimators(),
+        code=fingerprint(
+            "queuebench.tables.winners",
+            "queuebench.tables.sign",
+            "queuebench.tables.output",
+        ),
+    script:
+        "../workflow/scripts/winners.py"
+
+
+rule checks_table:
+    input:
+        estimates="results/estimates.parquet",
+        truth="results/truth.parquet",
+        diagnostics="results/diagnostics.parquet",
+    output:
+        checks=report(
+            "results/tables/checks.csv",
+            category="Tables",
+            labels={"table": "Checks of assumptions"},
+            caption="../workflow/report/checks.rst",
+        ),
+        disagreement=report(
+            "results/tables/disagreement.csv",
+            category="Tables",
+            labels={"table": "Disagreement of estimators"},
+            caption="../workflow/report/disagreement.rst",
+        ),
+    log:
+        "results/logs/checks_table.log",
+    conda:
+        "../envs/environment.yaml"
+    threads: 1
+    resources:
+        mem_mb=1000,
+        runtime=10,
+    params:
+        notes=NOTES,
+        code=fingerprint(
+            "queuebench.tables.checks",
+            "queuebench.tables.disagreement",
+            "queuebench.tables.output",
+        ),
+    script:
+        "../workflow/scripts/checks_table.py"
 
 
 rule claims_table:

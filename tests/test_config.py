@@ -30,6 +30,10 @@ WRONG = [
     ({"system": {"loads": [0.0]}}, r"system\.loads\.0: should be greater than 0"),
     ({"system": {"laods": [0.5]}}, r"system\.laods: unknown key, did you mean loads\?"),
     ({"designs": {"s": {"kind": "switchback", "period": -1.0}}}, r"designs\.s\.period: should be greater than 0"),
+    (
+        {"system": {"servers": 4}, "assumed": {"speeds": {"kind": "list", "values": [1.0]}}},
+        r"assumed\.speeds\.values: ",
+    ),
     ({"designs": {"s": {}}}, r"designs\.s\.kind: this key is required, one of 'bernoulli', 'group'"),
     ({"designs": {"s": {"kind": "swithcback"}}}, r"designs\.s\.kind: must be one of 'bernoulli', 'group'"),
     ({"designs": {"s": {"kind": "switchback", "perod": 3.0}}}, r"designs\.s\.perod: unknown key, did you mean period"),

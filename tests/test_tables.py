@@ -2,8 +2,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from queuebench.tables.checks import checks_table, warnings
 from queuebench.tables.crossover import crossing, crossover_table, verdict
+from queuebench.tables.disagreement import disagreement_table
 from queuebench.tables.mse import mse_table, summarise
+from queuebench.tables.sign import arrivals_for_sign, sign_table
+from queuebench.tables.winners import LENGTHS, winners_table
 
 
 def fabricated(estimators, replicates=400, gte=-1.0, gte_se=0.0, arrivals=1000, seed=0):
@@ -13,6 +17,7 @@ def fabricated(estimators, replicates=400, gte=-1.0, gte_se=0.0, arrivals=1000, 
         {
             "scenario": "s", "load": 0.5, "design": design, "estimator": name, "horizon": horizon,
             "replicate": r, "estimate": gte + bias + sd * rng.normal(), "arrivals": arrivals, "note": "",
+            "check": np.nan,
         }
         for (design, name, horizon), (bias, sd) in estimators.items()
         for r in range(replicates)
@@ -133,3 +138,93 @@ def test_coverage_counts_intervals_and_uses_exact_estimands():
     assert row["lower"] < 0.95 < row["upper"]
     assert row["estimand_source"] == "exact"
     assert table.loc[("dq", "estimand", 90), "estimand_source"] == "mean"
+
+
+def test_the_winner_changes_with_length_and_ties_are_not_clear():
+    """With 1000 arrivals: naive has MSE 0.04 + 0.01, dq and its twin 1.00; bias wins from 25 000 on."""
+    estimates, truth = fabricated(
+        {
+            ("b", "naive", np.nan): (0.2, 0.1),
+            ("b", "dq", 30.0): (0.0, 1.0),
+            ("b", "twin", 30.0): (0.0, 1.0),
+            ("b", "replay", np.nan): (0.0, 0.01),
+        }
+    )
+    table = winners_table(estimates, truth, 1, ["replay"])
+    everything = table[table["among"] == "all"]
+    assert (everything["estimator"] == "replay").all()
+    assert everything["clear"].all()
+    free = table[table["among"] == "model-free"].set_index("arrivals")
+    assert free.loc[LENGTHS[0], ["estimator", "clear"]].tolist() == ["naive", True]
+    assert free.loc[LENGTHS[-1], "estimator"] in {"dq", "twin"}
+    assert not free.loc[LENGTHS[-1], "clear"]
+    assert free.loc[LENGTHS[0], "rmse"] == pytest.approx(0.2, rel=0.1)
+
+
+def test_two_bootstraps_of_the_winner_give_the_same_bytes():
+    estimates, truth = fabricated(
+        {("b", "a", np.nan): (0.1, 0.5), ("b", "c", np.nan): (0.0, 0.6)}, replicates=30
+    )
+    first = winners_table(estimates, truth, 1, [])
+    pd.testing.assert_frame_equal(first, winners_table(estimates, truth, 1, []))
+    assert 0.0 < first["share"].min() < 1.0
+
+
+def test_arrivals_for_the_sign_are_those_of_a_normal_estimate():
+    """With the arrivals found, 95 % of normal estimates have the sign; 4 se of 40 000 draws."""
+    needed = float(arrivals_for_sign(-0.5, 9.0, -1.0))
+    draws = np.random.default_rng(3).normal(-0.5, np.sqrt(9.0 / needed), 40_000)
+    assert np.mean(draws < 0) == pytest.approx(0.95, abs=4 * np.sqrt(0.05 * 0.95 / 40_000))
+    assert np.isinf(arrivals_for_sign(0.5, 9.0, -1.0))
+    assert np.isinf(arrivals_for_sign(0.0, 9.0, -1.0))
+
+
+def test_sign_table_leaves_out_cells_without_an_effect():
+    rows = {("b", "right", np.nan): (0.0, 2.0), ("b", "wrong", np.nan): (3.0, 0.1)}
+    estimates, truth = fabricated(rows)
+    table = sign_table(estimates, truth, 1).set_index("estimator")
+    assert table.loc["right", "arrivals"] == pytest.approx(1000 * 4 * 1.645**2, rel=0.25)
+    assert (
+        table.loc["right", "lower"] < table.loc["right", "arrivals"] < table.loc["right", "upper"]
+    )
+    assert np.isinf(table.loc["wrong", ["arrivals", "lower", "upper"]].astype(float)).all()
+    estimates, truth = fabricated(rows, gte=0.0)
+    assert sign_table(estimates, truth, 1).empty
+
+
+def test_checks_that_reject_too_often_are_said_first():
+    estimates, truth = fabricated({("b", "replay", np.nan): (2.0, 0.1)}, replicates=40)
+    estimates["check"] = np.where(np.arange(40) < 2, 0.01, 0.5)
+    fine = checks_table(estimates, truth)
+    assert fine.loc[0, ["rejected", "believed", "right_sign"]].tolist() == [0.05, True, 0.0]
+    assert warnings(fine) == []
+    estimates["check"] = np.where(np.arange(40) < 20, 0.01, 0.5)
+    failed = checks_table(estimates, truth, {"s": "told something else"})
+    assert not failed.loc[0, "believed"]
+    assert failed.loc[0, "note"] == "told something else"
+    (sentence,) = warnings(failed)
+    assert "`replay` fails to reproduce the experiments of s at load 0.5" in sentence
+    assert "rejects 50%" in sentence
+
+
+def test_checks_of_estimators_without_any_are_an_empty_table():
+    estimates, truth = fabricated({("b", "naive", np.nan): (0.0, 1.0)}, replicates=3)
+    table = checks_table(estimates, truth)
+    assert table.empty
+    assert "rejected" in table.columns
+    assert warnings(table) == []
+
+
+def test_disagreement_counts_joint_and_pairwise_rejections():
+    diagnostics = pd.DataFrame(
+        {
+            "scenario": "s", "load": 0.5, "design": "b", "replicate": range(4),
+            "disagreement": [0.01, 0.02, 0.9, 0.06],
+            "t_structural_model_based": [9.0, -9.0, 0.1, 2.2],
+            "t_structural_model_free": np.nan,
+            "freedom": 19,
+        }
+    )  # fmt: skip
+    table = disagreement_table(diagnostics).set_index("compared")
+    assert table["fires"].to_dict() == {"all": 0.5, "structural_model_based": 0.75}
+    assert (table["replicates"] == 4).all()

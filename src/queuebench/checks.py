@@ -12,6 +12,7 @@ from queuebench.estimators.setting import applying
 from queuebench.loss_study import build_network
 from queuebench.model import build_system, record_length
 from queuebench.queueing.policies import known_policies, policy
+from queuebench.queueing.speeds import server_speeds
 from queuebench.queueing.stability import extreme_halves, find_overload
 
 _INFINITE_VARIANCE = 2.0
@@ -35,6 +36,7 @@ def check_cell(cell):
         _check_policy(cell, arm)
     _check_estimators(cell)
     system = _check_speeds(cell)
+    _check_assumed(cell)
     _check_record(cell)
     for arm in (0, 1):
         _check_stability(cell, system, arm)
@@ -142,6 +144,15 @@ def _check_speeds(cell):
         _refuse(cell, "kind replay", str(error))
     except ValueError as error:
         _refuse(cell, "speeds.values", str(error))
+
+
+def _check_assumed(cell):
+    assumed = cell.experiment.assumed.speeds
+    try:
+        if assumed is not None:
+            server_speeds(cell.experiment.system.servers, **assumed.model_dump())
+    except ValueError as error:
+        _refuse(cell, "assumed.speeds.values", str(error))
 
 
 def _check_record(cell):

@@ -220,6 +220,18 @@ class Truth(_Strict):
     )
 
 
+class Assumed(_Strict):
+    """What replay is told of the system where that is not so."""
+
+    speeds: Speeds | None = Field(None, description="Server speeds, if not the true ones.")
+    information: Information | None = Field(
+        None, description="What the dispatcher is taken to see, if not what it sees."
+    )
+    travel_time: NotNegative | None = Field(
+        None, description="Time from dispatch to the server, if not the true one."
+    )
+
+
 class Experiment(_Strict):
     """Everything a scenario may set; at the top level of a study these are the defaults."""
 
@@ -258,6 +270,9 @@ class Experiment(_Strict):
     )
     estimators: list[str] | Literal["all"] = Field(
         "all", description="Estimators by registered name; all means every one that applies."
+    )
+    assumed: Assumed = Field(
+        Assumed(), description="What replay is told wrongly, to study what its check notices."
     )
     truth: Truth = Field(Truth(), description="Precision of the simulated truth.")
 

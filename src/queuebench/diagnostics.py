@@ -1,12 +1,13 @@
 """What a record says about itself, beside estimates: what each arm met.
 
 These are no estimates of the effect. They show the mechanism of interference: treated and control
-arrivals meet the same queues.
+arrivals meet the same queues; and whether estimators that assume different things agree.
 """
 
 import numpy as np
 import pyarrow as pa
 
+from queuebench.estimators.disagreement import PAIRS, disagreement
 from queuebench.jit import kernel
 
 DIAGNOSTICS_SCHEMA = pa.schema(
@@ -21,6 +22,9 @@ DIAGNOSTICS_SCHEMA = pa.schema(
         ("in_system_treated", pa.float64()),
         ("response_control", pa.float64()),
         ("response_treated", pa.float64()),
+        ("disagreement", pa.float64()),
+        *((f"t_{one}_{other}", pa.float64()) for one, other in PAIRS),
+        ("freedom", pa.int64()),
     ]
 )
 
@@ -52,6 +56,24 @@ def diagnose(replicate):
         "response_control": means[0, 1],
         "response_treated": means[1, 1],
     }
+
+
+def compare(estimates):
+    """Return whether estimators that assume different things agree on one replicate.
+
+    Parameters
+    ----------
+    estimates : dict of str to queuebench.estimators.registry.Estimate
+
+    Returns
+    -------
+    dict
+        ``disagreement``, the p-value of their being equal; ``t_*``, difference of a pair over its
+        standard error; ``freedom`` of the t values. See `queuebench.estimators.disagreement`.
+    """
+    found = disagreement(estimates)
+    pairs = {f"t_{one}_{other}": t for (one, other), t in found.t.items()}
+    return {"disagreement": found.p_value, **pairs, "freedom": found.freedom}
 
 
 @kernel

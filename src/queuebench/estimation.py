@@ -4,7 +4,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from queuebench.arrow import table
-from queuebench.diagnostics import DIAGNOSTICS_SCHEMA, diagnose
+from queuebench.diagnostics import DIAGNOSTICS_SCHEMA, compare, diagnose
 from queuebench.estimators import EstimationError
 from queuebench.estimators.inference import intervals
 from queuebench.estimators.record import Record
@@ -66,9 +66,15 @@ def estimate_trace(cell, design, path, progress=lambda replicate: None):
     estimates, diagnostics = [], []
     for replicate in Trace(path):
         progress(replicate.number)
-        estimates.extend(_estimate_record(cell, design, Record(replicate, setting)))
+        found = list(_estimate_record(cell, design, Record(replicate, setting)))
+        estimates.extend(_row(cell, design, replicate, *one) for one in found)
         key = {"scenario": cell.scenario, "load": cell.load, "design": design}
-        diagnostics.append(key | {"replicate": replicate.number} | diagnose(replicate))
+        diagnostics.append(
+            key
+            | {"replicate": replicate.number}
+            | diagnose(replicate)
+            | compare(_at_main_horizon(cell, found))
+        )
     return estimates, diagnostics
 
 
@@ -119,29 +125,40 @@ class Rows:
 
 
 def _estimate_record(cell, design, record):
+    """Yield name, horizon and estimate of every estimator that applies."""
     for estimator in applying(cell, record.setting.design):
         for horizon in cell.experiment.all_horizons if estimator.uses_horizon else [None]:
             try:
-                estimate = estimator.function(record, horizon)
+                yield estimator.name, horizon, estimator.function(record, horizon)
             except EstimationError as error:
                 raise EstimationError(
                     f"cell {cell.name}, design {design}, replicate {record.replicate.number}: "
                     f"{estimator.name}: {error}"
                 ) from None
-            yield {
-                "scenario": cell.scenario,
-                "load": cell.load,
-                "design": design,
-                "estimator": estimator.name,
-                "horizon": horizon,
-                "replicate": record.replicate.number,
-                "estimate": estimate.value,
-                "estimate_se": estimate.standard_error,
-                "estimate_se_kernel": estimate.kernel_error,
-                **intervals(estimate.value, estimate.standard_error, estimate.freedom),
-                "alpha": estimate.alpha,
-                "check": estimate.check,
-                "horizon_arrivals": None if horizon is None else cell.horizon_arrivals(horizon),
-                "arrivals": record.arrivals,
-                "note": estimate.note,
-            }
+
+
+def _at_main_horizon(cell, found):
+    """Return the estimates by name, those with several horizons at the main one."""
+    wanted = cell.experiment.horizon
+    main = min(cell.experiment.all_horizons, key=lambda horizon: abs(horizon - wanted))
+    return {name: estimate for name, horizon, estimate in found if horizon in (None, main)}
+
+
+def _row(cell, design, replicate, name, horizon, estimate):
+    return {
+        "scenario": cell.scenario,
+        "load": cell.load,
+        "design": design,
+        "estimator": name,
+        "horizon": horizon,
+        "replicate": replicate.number,
+        "estimate": estimate.value,
+        "estimate_se": estimate.standard_error,
+        "estimate_se_kernel": estimate.kernel_error,
+        **intervals(estimate.value, estimate.standard_error, estimate.freedom),
+        "alpha": estimate.alpha,
+        "check": estimate.check,
+        "horizon_arrivals": None if horizon is None else cell.horizon_arrivals(horizon),
+        "arrivals": replicate.arrivals,
+        "note": estimate.note,
+    }

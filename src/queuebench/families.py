@@ -38,7 +38,11 @@ def families(cell):
 
 def notes(cell):
     """Return what a reader of a table must know about a cell, in a few words, or nothing."""
-    service = cell.experiment.service
+    service, assumed = cell.experiment.service, cell.experiment.assumed
+    said = []
     if service.distribution == "pareto" and service.shape <= 4.0:
-        return "Pareto shape <= 4: standard errors unreliable"
-    return ""
+        said.append("Pareto shape <= 4: standard errors unreliable")
+    wrong = [key for key, value in assumed if value is not None]
+    if wrong:
+        said.append(f"replay is told something else than is so: {', '.join(wrong)}")
+    return "; ".join(said)

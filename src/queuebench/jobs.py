@@ -14,7 +14,7 @@ _SYSTEM = (
     "service", "warmup", "workload",
 )  # fmt: skip
 _RECORD = ("arrivals", "designs")
-_ESTIMATION = ("horizon", "horizons", "estimators")
+_ESTIMATION = ("horizon", "horizons", "estimators", "assumed")
 _EXACT_ALONE = ("exact_states", "exact_tolerance")
 
 
@@ -52,6 +52,11 @@ def truth_params(cell):
 def estimator_modules():
     """Return the modules of all registered estimators."""
     return sorted({entry.function.__module__ for entry in all_estimators()})
+
+
+def structural_estimators():
+    """Return the names of the estimators that are told the structure of the system."""
+    return [entry.name for entry in all_estimators() if entry.needs_structure]
 
 
 def exact_params(cell):

@@ -16,6 +16,7 @@ from queuebench.estimators.inference import (
     newey_west_error,
 )
 from queuebench.estimators.record import Record
+from queuebench.estimators.registry import estimators_for
 from queuebench.estimators.setting import setting_of
 from queuebench.experiment import simulate_batch
 from queuebench.trace import Trace
@@ -115,6 +116,25 @@ def test_the_mixtures_jackknife_leaves_out_a_batch_at_a_time(make_cell, tmp_path
     np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-9)
     assert jackknife_error(found) > 0
     assert optimal_weight(sums.moment_sums(), Cost.MARKOV) != 0.5
+
+
+def test_pseudo_values_say_what_the_standard_error_says(make_cell, tmp_path):
+    """Their mean is the estimate, or its jackknifed form, and their spread the standard error."""
+    simulate_batch(cell := make_cell(arrivals=30_000), "bernoulli", range(1), tmp_path / "t.arrow")
+    (replicate,) = Trace(tmp_path / "t.arrow")
+    record = Record(replicate, setting_of(cell, "bernoulli"))
+    told = []
+    for entry in estimators_for("bernoulli", choices=True, structure=True):
+        estimate = entry.function(record, 30.0 if entry.uses_horizon else None)
+        if estimate.parts is None:
+            continue
+        told.append(entry.name)
+        batches = len(estimate.parts)
+        assert batches == estimate.freedom + 1
+        spread = estimate.parts.std(ddof=1) / np.sqrt(batches)
+        assert spread == pytest.approx(estimate.standard_error, rel=1e-9)
+        assert estimate.parts.mean() == pytest.approx(estimate.value, abs=estimate.standard_error)
+    assert {"wdq", "mixed_dq", "mixed_dq_coupled", "lstd_dq", "replay"} <= set(told)
 
 
 def test_lepskis_rule_takes_the_shortest_horizon_that_agrees_with_all_longer_ones(monkeypatch):

@@ -7,13 +7,13 @@ import pytest
 from references.simulation import simulate
 from scipy import stats
 
+from queuebench.estimators.hotelling import hotelling
 from queuebench.estimators.inference import intervals
 from queuebench.estimators.record import Record
 from queuebench.estimators.registry import EstimationError
 from queuebench.estimators.replay import (
     MISSPECIFICATIONS,
     equal_means,
-    hotelling,
     replay,
     replay_record,
 )
@@ -221,6 +221,22 @@ def test_intervals_cover_in_small_systems(make_cell, tmp_path):
 
 def replace_arrivals(make_cell, arrivals):
     return make_cell(load=0.7, arrivals=arrivals, system={"servers": 5}, horizon=20.0, seed=7)
+
+
+def test_a_scenario_may_tell_replay_something_else_than_is_so(make_cell):
+    """What is simulated stays as it is; what replay is told is what the study of structures tells it."""
+    delayed = {"information": {"kind": "constant_age", "age": 1.5}, "travel_time": 0.25}
+    speeds = {"kind": "two_speed", "ratio": 2.0}
+    assumed = {"information": {"kind": "fresh"}, "speeds": {"kind": "equal"}, "travel_time": 0.0}
+    right = setting_of(make_cell(speeds=speeds, **delayed), "bernoulli").structure
+    told = setting_of(make_cell(speeds=speeds, assumed=assumed, **delayed), "bernoulli")
+    expected = right
+    for name in ("delay ignored", "speeds taken as equal", "travel time ignored"):
+        expected = MISSPECIFICATIONS[name](expected)
+    assert vars(told.structure).keys() == vars(expected).keys()
+    for key, value in vars(expected).items():
+        assert np.array_equal(getattr(told.structure, key), value), key
+    assert told.travel_time == 0.25
 
 
 def test_hotelling_in_one_dimension_is_students_test():

@@ -2,13 +2,12 @@
 
 import pandas as pd
 
+from queuebench.tables.checks import checks_table, warnings
 from queuebench.tables.mse import NOTES, mse_table
 from queuebench.tables.output import write_csv, write_markdown
 
-table = mse_table(
-    pd.read_parquet(snakemake.input.estimates),
-    pd.read_parquet(snakemake.input.truth),
-    snakemake.params.notes,
-)
+estimates, truth = (pd.read_parquet(snakemake.input[name]) for name in ("estimates", "truth"))
+table = mse_table(estimates, truth, snakemake.params.notes)
+first = warnings(checks_table(estimates, truth))
 write_csv(table, snakemake.output.csv)
-write_markdown(table, snakemake.output.md, "Mean squared error of every estimator", NOTES)
+write_markdown(table, snakemake.output.md, "Mean squared error of every estimator", NOTES, first)

@@ -21,7 +21,13 @@ import numpy as np
 
 from queuebench.estimators.batch_means import merge_blocks
 from queuebench.estimators.costs import Cost
-from queuebench.estimators.inference import batch_means_error, jackknife_error, newey_west_error
+from queuebench.estimators.inference import (
+    batch_means_error,
+    influence_parts,
+    jackknife_error,
+    jackknife_parts,
+    newey_west_error,
+)
 from queuebench.estimators.registry import Estimate, register
 from queuebench.estimators.weighted_windows import CONTROLS, COSTS, Weighting, weighted_sums
 
@@ -56,13 +62,14 @@ def fixed_estimate(record, horizon, weighting, cost):
     mixture = np.zeros(COSTS + CONTROLS)
     mixture[cost] = 1.0
     influence = sums.influence(weighting, mixture)
-    starts = sums.count.sum()
+    starts, by_batch = sums.count.sum(), merge_blocks(influence)
     return Estimate(
         value,
-        batch_means_error(merge_blocks(influence), starts),
+        batch_means_error(by_batch, starts),
         len(sums.moments) - 1,
         _kernel_error(sums, influence),
         note=note,
+        parts=influence_parts(value, by_batch, starts),
     )
 
 
@@ -102,6 +109,7 @@ def mixed_estimate(record, horizon, weighting, costs, controls=()):
         _kernel_error(sums, sums.influence(weighting, mixture)),
         alpha,
         note,
+        parts=jackknife_parts(value, left_out),
     )
 
 

@@ -12,7 +12,13 @@ import numpy as np
 
 from queuebench.estimators.batch_means import difference, influence
 from queuebench.estimators.costs import Cost
-from queuebench.estimators.inference import batch_means_error, jackknife_error, newey_west_error
+from queuebench.estimators.inference import (
+    batch_means_error,
+    influence_parts,
+    jackknife_error,
+    jackknife_parts,
+    newey_west_error,
+)
 from queuebench.estimators.registry import Estimate, register
 
 _VANISHING = 1e-12
@@ -23,13 +29,16 @@ _TOO_SHORT = "record too short for batch means"
 def _weighted(sums, weights):
     """Estimate with a fixed weighted sum of costs."""
     arms = sums.arms(weights)
+    value = difference(arms)
     if not sums.enough_batches:
-        return Estimate(difference(arms), note=_TOO_SHORT)
+        return Estimate(value, note=_TOO_SHORT)
+    influences = influence(arms.batches())
     return Estimate(
-        difference(arms),
-        batch_means_error(influence(arms.batches()), sums.starts),
+        value,
+        batch_means_error(influences, sums.starts),
         len(sums.moments) - 1,
         _kernel_error(sums, arms),
+        parts=influence_parts(value, influences, sums.starts),
     )
 
 
@@ -68,15 +77,17 @@ def _mixture(record, horizon, cost):
     sums = record.windows(horizon)
     alpha = float(optimal_weight(sums.moment_sums(), cost))
     arms = sums.arms({cost: alpha, Cost.QUEUE: 1 - alpha})
+    value = difference(arms)
     if not sums.enough_batches:
-        return Estimate(difference(arms), alpha=alpha, note=_TOO_SHORT)
+        return Estimate(value, alpha=alpha, note=_TOO_SHORT)
     left_out = _mixed(cost, *sums.left_out())
     return Estimate(
-        difference(arms),
+        value,
         jackknife_error(left_out),
         len(left_out) - 1,
         _kernel_error(sums, arms),
         alpha,
+        parts=jackknife_parts(value, left_out),
     )
 
 

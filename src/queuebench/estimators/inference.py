@@ -39,6 +39,17 @@ def jackknife_error(left_out):
     return float(np.sqrt((batches - 1) * np.var(left_out)))
 
 
+def influence_parts(value, influences, units):
+    """Return the batches' pseudo-values ``value + B S_b / n`` from influences summed over batches."""
+    return value + influences * (len(influences) / units)
+
+
+def jackknife_parts(value, left_out):
+    """Return the batches' pseudo-values ``B value - (B - 1) value_(-b)``."""
+    batches = len(left_out)
+    return batches * value - (batches - 1) * np.asarray(left_out)
+
+
 def newey_west_error(influences, units, fewest_lags):
     """Return the kernel standard error from influences summed over blocks.
 

@@ -25,7 +25,7 @@ import numpy as np
 
 from queuebench.estimators.batch_means import batch_count
 from queuebench.estimators.costs import Costs
-from queuebench.estimators.inference import jackknife_error
+from queuebench.estimators.inference import jackknife_error, jackknife_parts
 from queuebench.estimators.occupancy import Occupancy
 from queuebench.estimators.registry import Estimate, EstimationError, register
 from queuebench.estimators.weighted_windows import CHOICES
@@ -85,7 +85,12 @@ def estimate(record, trace):
         solve(Sums(*(all_of - one for all_of, one in zip(whole, batch, strict=True))))
         for batch in zip(*parts, strict=True)
     ]
-    return Estimate(value, jackknife_error(np.array(left_out)), batches - 1)
+    return Estimate(
+        value,
+        jackknife_error(np.array(left_out)),
+        batches - 1,
+        parts=jackknife_parts(value, left_out),
+    )
 
 
 class Sums(NamedTuple):

@@ -9,6 +9,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
+import numpy as np
+
 
 class Estimate(NamedTuple):
     """What an estimator says about one record.
@@ -29,6 +31,9 @@ class Estimate(NamedTuple):
         Why something is missing, or what a specification check says, else empty.
     check : float
         P-value of the estimator's check of its own assumptions, NaN where it has none.
+    parts : ndarray of float64, shape (batches,), optional
+        Pseudo-values of the batches behind the standard error: nearly independent, with the estimate as
+        their mean. Those of two estimators on one record say how far the two may differ.
     """
 
     value: float
@@ -38,6 +43,7 @@ class Estimate(NamedTuple):
     alpha: float = math.nan
     note: str = ""
     check: float = math.nan
+    parts: np.ndarray | None = None
 
 
 class EstimationError(ValueError):

@@ -33,7 +33,7 @@ of what did not happen must not be believed.
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.special import chdtrc, fdtrc
+from scipy.special import chdtrc
 
 from queuebench.arrow import as_numpy
 from queuebench.estimators.batch_means import (
@@ -43,7 +43,8 @@ from queuebench.estimators.batch_means import (
     block_of,
     merge_blocks,
 )
-from queuebench.estimators.inference import batch_means_error, newey_west_error
+from queuebench.estimators.hotelling import hotelling
+from queuebench.estimators.inference import batch_means_error, influence_parts, newey_west_error
 from queuebench.estimators.registry import Estimate, EstimationError, register
 from queuebench.jit import kernel
 from queuebench.queueing.dispatch import Output
@@ -163,11 +164,13 @@ def _estimate(sums, batches, kept, correlated):
         return Estimate(value, note="record too short for batch means")
     influences = effect - value * sums.kept
     lags = -(-correlated * batches * BLOCKS // kept)
+    by_batch = merge_blocks(influences)
     return Estimate(
         value,
-        batch_means_error(merge_blocks(influences), kept),
+        batch_means_error(by_batch, kept),
         batches - 1,
         newey_west_error(influences, kept, lags),
+        parts=influence_parts(value, by_batch, kept),
     )
 
 
@@ -408,36 +411,6 @@ def _covariances(moments):
         - mean_requirement * met
         - mean_met * requirement
         + jobs * mean_requirement * mean_met
-    )
-
-
-def hotelling(values):
-    """Return the p-value of Hotelling's test that independent vectors have mean zero.
-
-    ``T2 = B m' S^-1 m`` with ``(B - k) / (k (B - 1)) T2 ~ F(k, B - k)`` for B normal vectors of length k.
-    Components without any spread are left out if they are zero throughout.
-
-    Parameters
-    ----------
-    values : ndarray, shape (B, k)
-
-    Returns
-    -------
-    float
-        1 if all components are zero throughout, NaN where there are not more vectors than components.
-    """
-    values = values[:, np.any(values != 0.0, axis=0)]
-    batches, parts = values.shape
-    if parts == 0:
-        return 1.0
-    if batches <= parts:
-        return np.nan
-    scaled = values / np.abs(values).max(axis=0)
-    mean = scaled.mean(axis=0)
-    covariance = np.atleast_2d(np.cov(scaled, rowvar=False))
-    squared = batches * float(mean @ np.linalg.pinv(covariance, hermitian=True) @ mean)
-    return float(
-        fdtrc(parts, batches - parts, (batches - parts) / (parts * (batches - 1)) * squared)
     )
 
 

@@ -87,20 +87,27 @@ def setting_of(cell, design):
         horizons=tuple(experiment.all_horizons),
         treated_share=experiment.system.treated_share,
         choices=chosen.kind != "group",
-        structure=_structure(experiment, speeds),
+        structure=_structure(experiment),
         random_key=(cell.seed, cell.name, design),
     )
 
 
-def _structure(experiment, speeds):
-    """Return what a replay may know of a system: nothing of the laws of arrivals and service."""
+def _structure(experiment):
+    """Return what a replay may know of a system: nothing of the laws of arrivals and service.
+
+    Where the study says that something else is assumed than what is so, it is told that.
+    """
     arms = (experiment.control, experiment.treatment)
-    information = experiment.information
+    information, travel_time, speeds = (
+        getattr(experiment, key) if getattr(experiment.assumed, key) is None
+        else getattr(experiment.assumed, key)
+        for key in ("information", "travel_time", "speeds")
+    )  # fmt: skip
     return Structure(
-        speeds=speeds,
+        speeds=server_speeds(experiment.system.servers, **speeds.model_dump()),
         policies=tuple(arm.policy for arm in arms),
         policy_parameters=tuple(arm.parameters for arm in arms),
-        travel_time=experiment.travel_time,
+        travel_time=travel_time,
         information=information.kind,
         age=getattr(information, "age", getattr(information, "period", 0.0)),
     )

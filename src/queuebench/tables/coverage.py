@@ -47,10 +47,12 @@ def coverage_table(estimates, truth, decomposition=None):
         for target, (value, source) in targets.items():
             for level in LEVELS:
                 covered = group[f"lower_{level}"].le(value) & group[f"upper_{level}"].ge(value)
+                found = share(int(covered.sum()), len(covered))
                 rows.append(
                     dict(zip(ROW, key, strict=True))
                     | {"level": level, "target": target, "estimand_source": source}
-                    | _share(int(covered.sum()), len(covered))
+                    | {"coverage": found["share"], "lower": found["lower"]}
+                    | {"upper": found["upper"], "replicates": len(covered)}
                 )
     return pd.DataFrame(rows, columns=COLUMNS)
 
@@ -63,11 +65,7 @@ def _exact_estimands(decomposition):
     return dict(zip(rows[keys].itertuples(index=False, name=None), rows["estimand"], strict=True))
 
 
-def _share(covered, replicates):
-    interval = stats.binomtest(covered, replicates).proportion_ci(0.95)
-    return {
-        "coverage": covered / replicates,
-        "lower": interval.low,
-        "upper": interval.high,
-        "replicates": replicates,
-    }
+def share(number, replicates):
+    """Return a share of replicates with its 95 % Clopper-Pearson interval."""
+    interval = stats.binomtest(number, replicates).proportion_ci(0.95)
+    return {"share": number / replicates, "lower": interval.low, "upper": interval.high}

@@ -1,22 +1,15 @@
-"""From which length of experiment one estimator beats another on mean squared error.
-
-The variance of an estimate falls like 1/n and its bias stays, so with n0 arrivals measured the MSE of n
-arrivals is modelled as ``b2 + sd^2 * n0 / n`` with ``b2 = max(0, bias^2 - bias_se^2)``, or the exact bias
-squared where the oracle knows it.
-"""
+"""From which length of experiment one estimator beats another on mean squared error."""
 
 import numpy as np
 import pandas as pd
 
-from queuebench.randomness import stream
+from queuebench.tables.moments import bootstrap_interval, moments_by_cell
 from queuebench.tables.mse import CELL
 
 COLUMNS = [
     *CELL, "design", "estimator", "horizon", "rival_design", "rival", "rival_horizon", "crossover",
     "lower", "upper", "verdict",
 ]  # fmt: skip
-_DRAWS = 1000
-_LEVEL = 0.95
 
 
 def crossover_table(estimates, truth, seed, decomposition=None):
@@ -38,36 +31,13 @@ def crossover_table(estimates, truth, seed, decomposition=None):
         rival (0: at every length; infinite: at no length), `lower` and `upper` its 95 % bootstrap
         interval over replicates, and the verdict one of always, from, never, undetermined.
     """
-    gte = truth.set_index(CELL)
     rows = []
-    for key, cell in estimates.groupby(CELL, sort=False):
-        effect = gte.loc[key]
-        exact = _exact_bias(decomposition, key)
-        rows += _cell_rows(key, cell, effect["gte"], effect["gte_se"], seed, exact)
+    for key, moments in moments_by_cell(estimates, truth, seed, decomposition):
+        rows += _cell_rows(key, moments)
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
-def _exact_bias(decomposition, key):
-    """Return the exact biases of a cell by design, estimator and horizon."""
-    if decomposition is None:
-        return {}
-    rows = decomposition[(decomposition["scenario"] == key[0]) & (decomposition["load"] == key[1])]
-    biases = rows["interference_bias"] + rows["truncation_bias"]
-    # NaN is no key: it does not equal itself.
-    horizons = rows["horizon"].fillna(0.0)
-    return dict(
-        zip(zip(rows["design"], rows["estimator"], horizons, strict=True), biases, strict=True)
-    )
-
-
-def _cell_rows(key, cell, gte, gte_se, seed, exact):
-    moments = {}
-    for design, group in cell.groupby("design", sort=False):
-        rng = stream(seed, f"{key[0]}-load{key[1]!r}", str(design), "crossover")
-        noise = stream(seed, f"{key[0]}-load{key[1]!r}", "crossover truth").normal(
-            0.0, gte_se, _DRAWS
-        )
-        moments |= _design_moments(design, group, gte, gte_se, rng, noise, exact)
+def _cell_rows(key, moments):
     rows = []
     for (design, estimator, horizon), own in moments.items():
         for (rival_design, rival, rival_horizon), other in moments.items():
@@ -75,10 +45,8 @@ def _cell_rows(key, cell, gte, gte_se, seed, exact):
             comparable = horizon == rival_horizon or np.isnan([horizon, rival_horizon]).any()
             if same or not comparable:
                 continue
-            crossings = crossing(*own, *other)
-            lower, upper = np.quantile(
-                crossings[1:], [(1 - _LEVEL) / 2, (1 + _LEVEL) / 2], method="closest_observation"
-            )
+            crossings = crossing(own.b2, own.variance, other.b2, other.variance)
+            lower, upper = bootstrap_interval(crossings[1:])
             rows.append(
                 dict(zip(CELL, key, strict=True))
                 | {
@@ -95,31 +63,6 @@ def _cell_rows(key, cell, gte, gte_se, seed, exact):
                 }
             )
     return rows
-
-
-def _design_moments(design, group, gte, gte_se, rng, noise, exact):
-    """Return ``b2`` and ``sd^2 * n0`` of each estimator, observed first and then bootstrapped.
-
-    Replicates are drawn together for all estimators of a design, because they share traces.
-    """
-    wide = group.pivot(index="replicate", columns=["estimator", "horizon"], values="estimate")
-    arrivals = group["arrivals"].mean()
-    n = len(wide)
-    drawn = rng.multinomial(n, np.full(n, 1 / n), size=_DRAWS)
-    weights = np.vstack([np.ones(n), drawn]) / n
-    values = wide.to_numpy()
-    mean = weights @ values
-    variance = np.maximum(0.0, weights @ values**2 - mean**2) * n / max(1, n - 1)
-    effect = gte + np.concatenate([[0.0], noise])[:, None]
-    b2 = np.maximum(0.0, (mean - effect) ** 2 - variance[0] / n - gte_se**2)
-    for k, (estimator, horizon) in enumerate(wide.columns):
-        known = exact.get((design, estimator, np.nan_to_num(horizon)))
-        if known is not None:
-            b2[:, k] = known**2
-    return {
-        (design, estimator, horizon): (b2[:, k], variance[:, k] * arrivals)
-        for k, (estimator, horizon) in enumerate(wide.columns)
-    }
 
 
 def crossing(b2, scaled_variance, rival_b2, rival_scaled_variance):

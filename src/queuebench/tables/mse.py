@@ -43,7 +43,9 @@ def mse_table(estimates, truth, notes=None):
         )
     table = pd.DataFrame(rows)
     table["rank"] = table.groupby(CELL, sort=False)["mse"].rank(method="min").astype("Int64")
-    said = estimates.groupby(ROW, sort=False, dropna=False)["note"].max()
+    # What a check says of single replicates is in a table of its own.
+    said = estimates["note"].where(estimates["check"].isna(), "")
+    said = said.groupby([estimates[name] for name in ROW], sort=False, dropna=False).max()
     table["note"] = [
         "; ".join(filter(None, [(notes or {}).get(scenario, ""), standard_error]))
         for scenario, standard_error in zip(table["scenario"], said, strict=True)

@@ -16,8 +16,11 @@ def write_csv(table, path):
         table.to_csv(partial, index=False, float_format="%.10g")
 
 
-def write_markdown(table, path, title, notes=()):
-    """Write a data frame as a Markdown table with four significant digits, and notes below it."""
+def write_markdown(table, path, title, notes=(), first=()):
+    """Write a data frame as a Markdown table with four significant digits, and notes below it.
+
+    What comes `first` stands above the table.
+    """
     text = table.to_markdown(index=False, floatfmt=".4g", missingval="")
     with whole_file(path) as partial:
-        partial.write_text("\n\n".join([f"# {title}", text, *notes]) + "\n")
+        partial.write_text("\n\n".join([f"# {title}", *first, text, *notes]) + "\n")

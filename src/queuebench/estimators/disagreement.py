@@ -1,0 +1,99 @@
+"""Whether estimators that assume different things differ by more than their errors allow.
+
+Replay assumes the structure of the system, LSTD that queue lengths are its state, and Differences in Q
+neither. Where all are right their estimates of one record differ by noise; where they differ by more,
+at least one assumption is wrong, and the estimate that leans on it is not to be believed, however small
+its standard error.
+
+With pseudo-values ``P_b^k`` of batch b and estimator k (`Estimate.parts`), the vectors ``P_b^k - P_b^0`` are
+nearly independent, and Hotelling's test says whether their mean, the differences of the estimates, is
+zero. The pairs are compared by Student's t of ``P_b^k - P_b^l``. Both are right however much the
+estimators' errors are correlated. What a finite horizon or interference leaves of bias is not noise: where it
+is not small beside the standard errors, the test finds it too.
+"""
+
+import math
+from itertools import combinations
+from typing import NamedTuple
+
+import numpy as np
+
+from queuebench.estimators.hotelling import hotelling
+from queuebench.estimators.inference import batch_means_error
+
+COMPARED = {
+    "structural": ("replay",),
+    "model_based": ("lstd_dq",),
+    "model_free": ("mixed_dq_coupled", "mixed_dq"),
+}
+"""Kinds of assumptions, and the estimators that may stand for them, the first at hand."""
+
+PAIRS = tuple(combinations(COMPARED, 2))
+
+
+class Disagreement(NamedTuple):
+    """What a comparison of estimates says.
+
+    Attributes
+    ----------
+    p_value : float
+        Of the hypothesis that all estimate the same; NaN where fewer than two are at hand.
+    t : dict of (str, str) to float
+        Difference over its standard error for each of `PAIRS`, NaN where one is missing.
+    freedom : int
+        Degrees of freedom of the t values.
+    """
+
+    p_value: float
+    t: dict
+    freedom: int
+
+
+def disagreement(estimates):
+    """Compare the estimates of one record.
+
+    Parameters
+    ----------
+    estimates : dict of str to Estimate
+        By name of the estimator, at one horizon.
+
+    Returns
+    -------
+    Disagreement
+    """
+    found = {kind: _first(estimates, names) for kind, names in COMPARED.items()}
+    found = {kind: estimate for kind, estimate in found.items() if estimate is not None}
+    batches = min((len(estimate.parts) for estimate in found.values()), default=0)
+    parts = {kind: _parts(estimate, batches) for kind, estimate in found.items()}
+    t = {pair: _student(parts, *pair) for pair in PAIRS}
+    if len(parts) < 2:
+        return Disagreement(math.nan, t, 0)
+    reference, *others = parts.values()
+    differences = np.column_stack([other - reference for other in others])
+    return Disagreement(hotelling(differences), t, batches - 1)
+
+
+def _first(estimates, names):
+    """Return the first of some estimates that is there and long enough for batches."""
+    there = [estimates[name] for name in names if name in estimates]
+    return next((estimate for estimate in there if estimate.parts is not None), None)
+
+
+def _parts(estimate, batches):
+    """Return pseudo-values whose mean is the estimate, of as many batches as all have.
+
+    Records are cut into batches by what each estimator can use of them, so one may have a batch more;
+    then the last two count as one.
+    """
+    parts = np.array(estimate.parts[:batches])
+    if len(estimate.parts) > batches:
+        parts[-1] = np.mean(estimate.parts[batches - 1 :])
+    return parts - parts.mean() + estimate.value
+
+
+def _student(parts, one, other):
+    if one not in parts or other not in parts:
+        return math.nan
+    difference = parts[one] - parts[other]
+    error = batch_means_error(difference, len(difference))
+    return float(difference.mean() / error) if error > 0 else math.nan

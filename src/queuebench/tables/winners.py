@@ -1,0 +1,75 @@
+"""Which estimator has the lowest mean squared error, by load and length of the experiment."""
+
+import numpy as np
+import pandas as pd
+
+from queuebench.tables.horizons import at_main_horizon
+from queuebench.tables.moments import LEVEL, moments_by_cell
+from queuebench.tables.mse import CELL
+
+LENGTHS = np.logspace(4, 8, 9)
+"""Arrivals per experiment."""
+
+AMONG = ("model-free", "all")
+COLUMNS = [
+    *CELL, "arrivals", "among", "design", "estimator", "rmse", "relative_rmse", "runner_up",
+    "runner_up_rmse", "share", "clear",
+]  # fmt: skip
+
+
+def winners_table(estimates, truth, seed, structural, decomposition=None):
+    """Return the estimator with the lowest MSE in every cell at every length.
+
+    Parameters
+    ----------
+    estimates, truth : pandas.DataFrame
+        Rows of `results/estimates.parquet` and `results/truth.parquet`; of several horizons, the one
+        closest to 30 is taken.
+    seed : int
+        Seed of the bootstrap.
+    structural : list of str
+        Estimators that are told the structure of the system.
+    decomposition : pandas.DataFrame, optional
+        Rows of `results/tables/bias_decomposition.csv`: exact biases.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row per cell, length and ``among`` (all estimators, or those that are not structural).
+        ``rmse`` is ``sqrt(b2 + sd^2 n0 / n)`` in mean service times, ``relative_rmse`` over the size of
+        the effect. ``share`` is in how many bootstrap samples of the replicates the winner wins,
+        ``clear`` whether that is at least 95 %; else the difference is within noise.
+    """
+    rows = []
+    main = at_main_horizon(estimates)
+    for key, moments in moments_by_cell(main, truth, seed, decomposition):
+        for among in AMONG:
+            chosen = {
+                row: own
+                for row, own in moments.items()
+                if among == "all" or row[1] not in structural
+            }
+            if len(chosen) > 1:
+                rows += [_winner(key, among, chosen, arrivals) for arrivals in LENGTHS]
+    return pd.DataFrame(rows, columns=COLUMNS)
+
+
+def _winner(key, among, moments, arrivals):
+    names = list(moments)
+    mse = np.array([own.b2 + own.variance / arrivals for own in moments.values()])
+    first, second = np.argsort(mse[:, 0], kind="stable")[:2]
+    share = np.mean(np.argmin(mse[:, 1:], axis=0) == first)
+    effect = abs(moments[names[first]].effect[0])
+    rmse = np.sqrt(mse[:, 0])
+    return dict(zip(CELL, key, strict=True)) | {
+        "arrivals": arrivals,
+        "among": among,
+        "design": names[first][0],
+        "estimator": names[first][1],
+        "rmse": rmse[first],
+        "relative_rmse": rmse[first] / effect if effect else np.nan,
+        "runner_up": names[second][1],
+        "runner_up_rmse": rmse[second],
+        "share": share,
+        "clear": share >= LEVEL,
+    }

@@ -1,0 +1,12 @@
+"""Write what the estimators' checks of their assumptions say, and whether estimators disagree."""
+
+from queuebench.tables.checks import checks_table
+from queuebench.tables.disagreement import disagreement_table
+from queuebench.tables.output import read_table, write_csv
+
+estimates, truth, diagnostics = (
+    read_table(snakemake.input[name]) for name in ("estimates", "truth", "diagnostics")
+)
+notes = snakemake.params.notes
+write_csv(checks_table(estimates, truth, notes), snakemake.output.checks)
+write_csv(disagreement_table(diagnostics, notes), snakemake.output.disagreement)
