@@ -31,7 +31,7 @@ WRONG = [
     ({"system": {"laods": [0.5]}}, r"system\.laods: unknown key, did you mean loads\?"),
     ({"designs": {"s": {"kind": "switchback", "period": -1.0}}}, r"designs\.s\.period: should be greater than 0"),
     (
-        {"system": {"servers": 4}, "assumed": {"speeds": {"kind": "list", "values": [1.0]}}},
+        {"system": {"servers": 8}, "assumed": {"speeds": {"kind": "list", "values": [1.0]}}},
         r"assumed\.speeds\.values: ",
     ),
     ({"designs": {"s": {}}}, r"designs\.s\.kind: this key is required, one of 'bernoulli', 'group'"),
