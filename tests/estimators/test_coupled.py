@@ -152,7 +152,7 @@ def test_standard_error_double_loop(make_records):
     assert estimate.standard_error == pytest.approx(error, rel=1e-9)
     assert estimate.freedom == batches - 1
     sums = weighted_sums(record, HORIZON)
-    mixture = np.eye(COSTS + CONTROLS)[0]
+    mixture = np.eye(COSTS)[0]
     blocks = sums.influence(Weighting.CHOICE, mixture)
     assert blocks.sum() == pytest.approx(0.0, abs=1e-6)
     assert blocks.reshape(batches, BLOCKS).sum(axis=1) == pytest.approx(totals)

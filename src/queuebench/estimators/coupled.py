@@ -29,7 +29,7 @@ from queuebench.estimators.inference import (
     newey_west_error,
 )
 from queuebench.estimators.registry import Estimate, register
-from queuebench.estimators.weighted_windows import CONTROLS, COSTS, Weighting, weighted_sums
+from queuebench.estimators.weighted_windows import COSTS, Weighting, weighted_sums
 
 _RARE = 1e-2
 """Share of the most variable control's variance below which a control is left out: levels that are
@@ -59,7 +59,7 @@ def fixed_estimate(record, horizon, weighting, cost):
     value, note = float(whole.effects()[cost]), _note(sums, whole)
     if not sums.enough_batches:
         return Estimate(value, note=note)
-    mixture = np.zeros(COSTS + CONTROLS)
+    mixture = np.zeros(COSTS)
     mixture[cost] = 1.0
     influence = sums.influence(weighting, mixture)
     starts, by_batch = sums.count.sum(), merge_blocks(influence)
@@ -91,7 +91,7 @@ def mixed_estimate(record, horizon, weighting, costs, controls=()):
     Estimate
         ``alpha`` is the weight of the first cost.
     """
-    sums = weighted_sums(record, horizon)
+    sums = weighted_sums(record, horizon, controls=bool(controls))
     whole = sums.whole(weighting)
     mixture = least_variance(whole.covariance(), costs, controls)
     value, alpha = float(whole.effects() @ mixture), float(mixture[costs[0]])

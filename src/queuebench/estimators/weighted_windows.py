@@ -124,14 +124,18 @@ class WeightedSums(NamedTuple):
         )
 
 
-def weighted_sums(record, horizon):
+def weighted_sums(record, horizon, *, controls=False):
     """Return the sums of a record at a horizon, computed once per record and horizon.
+
+    The controls cost twice as much as all the rest, so they are there for those who ask.
 
     Parameters
     ----------
     record : queuebench.estimators.record.Record
     horizon : float
         In mean service times.
+    controls : bool
+        Whether the controls follow the costs among the kinds.
 
     Returns
     -------
@@ -143,15 +147,18 @@ def weighted_sums(record, horizon):
         If the horizon is longer than half the record.
     """
     length = record.horizon_arrivals(horizon)
-    return record.shared(("weighted", length), lambda: _slide_record(record, length))
+    return record.shared(
+        ("weighted", length, controls),
+        lambda: _slide_record(record, length, CONTROLS if controls else 0),
+    )
 
 
-def _slide_record(record, length):
+def _slide_record(record, length, number):
     replicate, costs, setting = record.replicate, record.costs, record.setting
     starts = record.arrivals - length
     batches = batch_count(starts, length)
     used = max(1, batches)
-    kinds, weightings = COSTS + CONTROLS, len(Weighting) if setting.choices else 1
+    kinds, weightings = COSTS + number, len(Weighting) if setting.choices else 1
     sums = (
         np.zeros(used * BLOCKS),
         np.zeros((used * BLOCKS, kinds)),
@@ -160,14 +167,15 @@ def _slide_record(record, length):
         np.zeros((used, weightings, kinds + 1, kinds + 1)),
     )
     window = (np.zeros((length + 1, kinds)), np.zeros((length + 1, weightings)), np.zeros(kinds))
-    controls = Controls(replicate, costs)
+    controls = Controls(replicate, costs) if number else None
     before = 0
     choices = CHOICES if setting.choices else ()
     for treated, *columns in replicate.chunks("treated", *Costs.COLUMNS, *choices):
         own, chosen = columns[: len(Costs.COLUMNS)], columns[len(Costs.COLUMNS) :]
-        cost, control = np.empty((len(treated), COSTS)), np.empty((len(treated), CONTROLS))
+        cost, control = np.empty((len(treated), COSTS)), np.empty((len(treated), number))
         costs.matrix(*own, cost)
-        controls.fill(*own, control)
+        if controls:
+            controls.fill(*own, control)
         weight = arm_weights(treated, chosen, setting)
         _slide(before, max(1, starts // used), cost, control, weight, *window, *sums)
         before += len(treated)
