@@ -16,7 +16,8 @@ from queuebench.logs.explained import check_explained
 from queuebench.logs.groups import check_groups
 from queuebench.logs.ingest import ingest, stored_columns
 from queuebench.logs.littles_law import LittlesLaw, littles_law
-from queuebench.logs.normalise import TRACE_COLUMNS, normalise
+from queuebench.logs.normalise import normalise, trace_columns
+from queuebench.logs.replay_check import check_replay
 from queuebench.logs.replicate import LogReplicate
 from queuebench.logs.service import judge_service
 from queuebench.logs.setting import log_setting
@@ -98,7 +99,7 @@ def analyze_log(log_path, config_path, out_dir=None):
     )
     with (
         ColumnStore(stored_columns(config)) as raw,
-        ColumnStore(TRACE_COLUMNS) as record,
+        ColumnStore(trace_columns(config)) as record,
     ):
         log = ingest(log_path, config, raw)
         with about(log_path):
@@ -113,7 +114,9 @@ def _analyze(log, config, store):
     replicate = made.replicate
     service = judge_service(replicate, made.queues, config.columns.server is not None)
     mean_service_time = _mean_service_time(config, service)
-    setting = log_setting(replicate, config, mean_service_time, made.servers)
+    setting = log_setting(
+        replicate, config, mean_service_time, made.servers, first_come=service.first_come
+    )
     record = Record(replicate, setting)
     rows, notes = estimate_log(record, config, mean_service_time, service.valid)
     return LogAnalysis(
@@ -128,7 +131,8 @@ def _analyze(log, config, store):
         law=littles_law(replicate),
         rows=rows,
         findings=[
-            *made.findings, *service.findings, *_design_findings(log, config, replicate),
+            *check_replay(rows, config), *made.findings, *service.findings,
+            *_design_findings(log, config, replicate),
             *(check_explained(record) if _uses_fitted(rows) else []), *check_arrivals(replicate),
             *notes,
         ],
