@@ -20,6 +20,9 @@ from queuebench.truth import simulate_truth
 _TWO_SIDED, _ONE_SIDED = 1.959964, 1.644854
 """Normal quantiles: of a 95 % interval, and of a sign that is right in 95 % of experiments."""
 
+LENGTHS = ("for_width", "for_sign", "beats_naive_from")
+"""Columns of a plan that are numbers of arrivals."""
+
 
 def plan_cell(cell, replicates, width, progress=lambda message: None):
     """Return the arrivals each estimator needs in a cell.
@@ -40,8 +43,10 @@ def plan_cell(cell, replicates, width, progress=lambda message: None):
         The effect, simulated.
     rows : pandas.DataFrame
         Per design, estimator and horizon: ``bias``, ``sd`` at the pilot's length, and the arrivals
-        for an interval of the width, for the right sign in 95 % of experiments (infinite if the mean
-        has the wrong sign), and from which the MSE is below naive's (infinite if never).
+        ``for_width``, for an interval of the width, ``for_sign``, for the right sign in 95 % of
+        experiments (infinite if the mean has the wrong sign), and ``beats_naive_from``, from which the
+        MSE is below naive's (infinite if never); ``time_`` before these names is the same in mean
+        service times.
     """
     progress("simulating the effect")
     gte = simulate_truth(cell).gte
@@ -62,6 +67,8 @@ def plan_cell(cell, replicates, width, progress=lambda message: None):
     table["for_width"] = arrivals_for_width(table["sd"], table["arrivals"], width or abs(gte))
     table["for_sign"] = arrivals_for_sign(table["mean"], table["sd"], table["arrivals"], gte)
     table["beats_naive_from"] = _beats_naive(table)
+    for name in LENGTHS:
+        table[f"time_{name}"] = table[name] / cell.rate
     return gte, table
 
 
