@@ -174,6 +174,13 @@ class LogConfig(_Strict):
         None,
         description="Arrivals per time_unit that convert horizons to arrivals; by default estimated.",
     )
+    cost_rate: Literal["auto", "constant", "local"] = Field(
+        "auto",
+        description="Rate that divides in_system in the queue-length cost; auto is local if it varies.",
+    )
+    rate_window: Positive | None = Field(
+        None, description="Window of the local rate, in the time_unit, centred on each arrival."
+    )
     travel_time: NotNegative = Field(0.0, description="Constant time from dispatch to the server.")
     server_classes: dict[str, list[Label]] = Field(
         {}, description="Servers of equal speed, by a name for the class; one class by default."
@@ -196,6 +203,8 @@ class LogConfig(_Strict):
     def _consistent(self):
         if self.start is not None and self.lead_in:
             raise ValueError("start and lead_in say the same thing; give one of them")
+        if self.rate_window is not None and self.cost_rate == "constant":
+            raise ValueError("rate_window has no use with `cost_rate: constant`; leave one out")
         for role in self.units:
             if role not in ("arrival_time", "response_time", "departure_time"):
                 known = "arrival_time, response_time and departure_time"
