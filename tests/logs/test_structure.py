@@ -150,6 +150,32 @@ def test_nothing_is_replayed_where_it_cannot_be(simulate, describe, small_log, t
     assert "not_replayed" in by_name(analysis)
 
 
+def test_a_policy_that_alone_is_unstable(simulate, describe, tmp_path):
+    """Half the servers are slow, 0.4 against 1.6, and random routing would send 0.7 to each."""
+    random, expected_delay = (
+        {"policy": "power_of_d", "d": 1},
+        {"policy": "shortest_expected_delay", "d": 6},
+    )
+    _, replicate = simulate(
+        control=random, treatment=expected_delay, speeds={"kind": "two_speed", "ratio": 4.0}
+    )
+    log = write_log(tmp_path / "log.parquet", columns_of(replicate))
+    speeds = {str(server): 1 + 3 * (server >= 3) for server in range(6)}
+    for dropped in ([], ["mean_service_time"]):
+        description = describe(
+            horizon=HORIZON, drop=dropped,
+            structure={"control": random, "treatment": expected_delay, "speeds": speeds},
+        )  # fmt: skip
+        found = [f for f in analyze_log(log, description).findings if f.name == "unstable_alone"]
+        assert len(found) == 1
+        assert found[0].text.startswith("the control policy power_of_d alone is not stable")
+    stable = describe(
+        horizon=HORIZON,
+        structure={"control": expected_delay, "treatment": expected_delay, "speeds": speeds},
+    )
+    assert "unstable_alone" not in by_name(analyze_log(log, stable))
+
+
 @pytest.mark.parametrize(
     ("structure", "expected"),
     [

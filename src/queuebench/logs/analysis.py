@@ -18,7 +18,7 @@ from queuebench.logs.ingest import ingest, stored_columns
 from queuebench.logs.littles_law import LittlesLaw, littles_law
 from queuebench.logs.local_rate import choose_rate
 from queuebench.logs.normalise import normalise, trace_columns
-from queuebench.logs.replay_check import check_replay
+from queuebench.logs.replay_check import check_replay, check_stability
 from queuebench.logs.replicate import LogReplicate
 from queuebench.logs.service import judge_service
 from queuebench.logs.setting import log_setting
@@ -122,6 +122,7 @@ def _analyze(log, config, store):
     table, rate_findings = choose_rate(replicate, config, setting, arrivals)
     record = Record(replicate, replace(setting, local_rate=table))
     rows, notes = estimate_log(record, config, mean_service_time, service.valid)
+    law = littles_law(replicate)
     return LogAnalysis(
         config=config,
         replicate=replicate,
@@ -131,11 +132,12 @@ def _analyze(log, config, store):
         treated=int(np.count_nonzero(replicate.column("treated"))),
         mean_service_time=mean_service_time,
         first_come=service.first_come,
-        law=littles_law(replicate),
+        law=law,
         rows=rows,
         findings=[
-            *check_replay(rows, config), *made.findings, *service.findings,
-            *_design_findings(log, config, replicate),
+            *check_replay(rows, config),
+            *check_stability(setting.structure, law.rate, made.queues.services),
+            *made.findings, *service.findings, *_design_findings(log, config, replicate),
             *(check_explained(record) if _uses_fitted(rows) else []), *arrivals.findings,
             *rate_findings, *notes,
         ],

@@ -3,10 +3,44 @@
 import math
 
 from queuebench.estimators.replay import LEVEL
+from queuebench.logs.config import ARMS
 from queuebench.logs.findings import NOTE, WARNING, Finding
+from queuebench.queueing.stability import find_overload
 
 REJECTED = "replay_rejected"
 """Name of the finding that a report must begin with."""
+
+
+def check_stability(structure, rate, services):
+    """Warn of policies under which, alone, queues would grow for as long as there are arrivals.
+
+    Parameters
+    ----------
+    structure : queuebench.queueing.structure.Structure or None
+    rate : float
+        Arrivals per time unit.
+    services : queuebench.logs.queues.ServerSums
+        Service times by server.
+
+    Returns
+    -------
+    list of Finding
+    """
+    if structure is None:
+        return []
+    requirement = structure.speeds @ services.total.sum(axis=1) / services.count.sum()
+    found = []
+    for arm, name, given in zip(ARMS, structure.policies, structure.policy_parameters, strict=True):
+        overload = find_overload(structure.speeds / requirement, rate, name, given)
+        if overload:
+            known = "not known to be" if name == "join_idle_queue" else "not"
+            text = (
+                f"the {arm} policy {name} alone is {known} stable: the {overload.servers} slowest servers "
+                f"are sent at least {overload.flow:.4g} jobs per time unit and serve only "
+                f"{overload.capacity:.4g}; its replay grows with the record, and so does the effect"
+            )
+            found.append(Finding(WARNING, "unstable_alone", overload.servers, text))
+    return found
 
 
 def check_replay(rows, config):
