@@ -1,14 +1,15 @@
 import numpy as np
 import pytest
 
-from queuebench.plan import arrivals_for_sign, arrivals_for_width, plan_cell
+from queuebench.plan import arrivals_for_width, plan_cell
+from queuebench.tables.sign import arrivals_for_sign
 
 
 def test_lengths_by_hand():
     # An interval of width 2 z sd at n0 arrivals: half the width needs four times as many.
     assert arrivals_for_width(1.0, 1000, 2 * 1.959964) == pytest.approx(1000)
     assert arrivals_for_width(1.0, 1000, 1.959964) == pytest.approx(4000)
-    needed = arrivals_for_sign(np.array([-1.0, 1.0]), np.array([2.0, 2.0]), 1000, -0.5)
+    needed = arrivals_for_sign(np.array([-1.0, 1.0]), np.array([4000.0, 4000.0]), -0.5)
     assert needed[0] == pytest.approx(1000 * (1.644854 * 2) ** 2)
     assert needed[1] == np.inf
 

@@ -4,14 +4,13 @@
 other and against queueing theory.
 """
 
-import difflib
-
 from queuebench.config import StudyError
 from queuebench.estimators import known_estimators
 from queuebench.estimators.setting import applying
 from queuebench.loss_study import build_network
 from queuebench.model import build_system, record_length
-from queuebench.queueing.policies import known_policies, policy
+from queuebench.queueing.policies import policy
+from queuebench.queueing.policies.arguments import find_fault, suggestion
 from queuebench.queueing.speeds import server_speeds
 from queuebench.queueing.stability import extreme_halves, find_overload
 
@@ -63,12 +62,6 @@ def _refuse(cell, key, message):
     raise StudyError(f"scenario {cell.scenario}, load {cell.load:g}: {key}: {message}")
 
 
-def _suggest(word, known):
-    close = difflib.get_close_matches(word, known, n=1, cutoff=0.6)
-    hint = f" (did you mean {close[0]}?)" if close else ""
-    return f"{hint}; known are {', '.join(known)}"
-
-
 def _check_designs(cell):
     servers = cell.experiment.system.servers
     if not cell.designs:
@@ -92,32 +85,10 @@ def _smallest_pool(cell):
 
 def _check_policy(cell, arm):
     given = getattr(cell.experiment, arm)
-    if given.policy not in known_policies():
-        _refuse(
-            cell,
-            f"{arm}.policy",
-            f"no policy is named {given.policy}{_suggest(given.policy, known_policies())}",
-        )
-    wanted = policy(given.policy).parameters
-    for key in given.parameters:
-        if key not in wanted:
-            takes = f"takes {', '.join(wanted)}" if wanted else "takes no parameters"
-            _refuse(cell, f"{arm}.{key}", f"unknown key, {given.policy} {takes}")
-    for key in wanted:
-        if key not in given.parameters:
-            _refuse(cell, f"{arm}.{key}", f"{given.policy} needs this key")
-    if "d" in wanted:
-        _check_d(cell, arm, given.parameters["d"])
-
-
-def _check_d(cell, arm, d):
-    pool, why = _smallest_pool(cell)
-    if not isinstance(d, int) or isinstance(d, bool) or not 1 <= d <= pool:
-        _refuse(
-            cell,
-            f"{arm}.d",
-            f"must be a whole number from 1 to {pool} ({why}), got {d!r}",
-        )
+    fault = find_fault(given.policy, given.parameters, *_smallest_pool(cell))
+    if fault:
+        key, message = fault
+        _refuse(cell, f"{arm}.{key}", message)
 
 
 def _check_estimators(cell):
@@ -127,7 +98,7 @@ def _check_estimators(cell):
         return
     for name in wanted:
         if name not in known:
-            _refuse(cell, "estimators", f"no estimator is named {name}{_suggest(name, known)}")
+            _refuse(cell, "estimators", f"no estimator is named {name}{suggestion(name, known)}")
     if not any(applying(cell, design.kind) for design in cell.designs.values()):
         _refuse(cell, "estimators", "none of those given applies to any of the designs")
 

@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import math
 import sys
 
 from queuebench.checks import check_cell
@@ -38,11 +39,15 @@ def _parser():
     replicate.set_defaults(run=_replicate)
 
     plan = commands.add_parser(
-        "plan", help="how long an experiment must run, for each estimator, from a simulated pilot"
+        "plan",
+        help="how long an experiment must run, for each estimator, from a pilot, simulated or your own",
     )
-    plan.add_argument("--configfile", required=True, help="a study with your servers and policies")
-    plan.add_argument("--cell", required=True, help="for example homogeneous-load0.7")
-    plan.add_argument("--replicates", type=int, default=50, help="replicates of the pilot")
+    plan.add_argument("--configfile", help="a study with your servers and policies")
+    plan.add_argument("--cell", help="for example homogeneous-load0.7")
+    plan.add_argument("--replicates", type=int, help="replicates of the simulated pilot, 50")
+    plan.add_argument("--log", help="instead: the log of a pilot, Parquet, Arrow or CSV")
+    plan.add_argument("--config", help="what the log's columns mean")
+    plan.add_argument("--effect", type=float, help="expected effect, in the log's time unit")
     plan.add_argument("--width", type=float, help="wanted width of a 95 %% interval")
     plan.set_defaults(run=_plan)
 
@@ -87,33 +92,66 @@ def _replicate(chosen):
 
 
 def _plan(chosen):
-    from queuebench.plan import plan_cell
+    pilot = _pilot(chosen)
+    if chosen.width is not None and not 0 < chosen.width < math.inf:
+        raise StudyError(f"--width: must be above 0 and finite, got {chosen.width:g}")
+    pilot(chosen)
 
+
+def _pilot(chosen):
+    """Return which plan the options ask for, and refuse those of the other."""
+    ways = {
+        _plan_from_study: (("configfile", "cell"), ("log", "config", "effect")),
+        _plan_from_log: (("log", "config"), ("configfile", "cell", "replicates")),
+    }
+    both = "give either --configfile and --cell, or --log and --config"
+    for way, (wanted, others) in ways.items():
+        given = [name for name in wanted if getattr(chosen, name) is not None]
+        excess = [f"--{name}" for name in others if getattr(chosen, name) is not None]
+        if not given:
+            continue
+        if excess:
+            raise StudyError(f"plan: --{given[0]} and {excess[0]} do not go together; {both}")
+        if len(given) < len(wanted):
+            (missing,) = set(wanted) - set(given)
+            raise StudyError(f"plan: --{given[0]} needs --{missing} too; {both}")
+        return way
+    raise StudyError(f"plan: {both}")
+
+
+def _plan_from_study(chosen):
+    from queuebench.plan import LENGTHS, plan_cell
+
+    replicates = 50 if chosen.replicates is None else chosen.replicates
+    if replicates < 2:
+        raise StudyError(f"--replicates: must be 2 or more, got {replicates}")
     cell = _cell(chosen)
-    if chosen.replicates < 2:
-        raise StudyError(f"--replicates: must be 2 or more, got {chosen.replicates}")
-    if chosen.width is not None and not chosen.width > 0:
-        raise StudyError(f"--width: must be above 0, got {chosen.width:g}")
     gte, table = plan_cell(
-        cell, chosen.replicates, chosen.width, lambda line: print(line, file=sys.stderr)
+        cell, replicates, chosen.width, lambda line: print(line, file=sys.stderr)
     )
     width = chosen.width or abs(gte)
     print(f"{cell.name}: the effect is {gte:.4g}; {cell.rate:g} jobs arrive per mean service time")
-    print(f"arrivals for a 95 % interval of width {width:.3g}, for the right sign in 95 % of")
-    print("experiments, and from which the mean squared error is below naive's:")
-    shown = table[
-        [
-            "design",
-            "estimator",
-            "horizon",
-            "bias",
-            "sd",
-            "for_width",
-            "for_sign",
-            "beats_naive_from",
-        ]
-    ]
+    print(
+        f"arrivals, and time in mean service times, for a 95 % interval of width {width:.3g}, for"
+    )
+    print(
+        "the right sign in 95 % of experiments, and from which the mean squared error is below naive's:"
+    )
+    lengths = [column for name in LENGTHS for column in (name, f"time_{name}")]
+    shown = table[["design", "estimator", "horizon", "bias", "sd", *lengths]]
     print(shown.to_markdown(index=False, floatfmt=".3g", missingval=""))
+
+
+def _plan_from_log(chosen):
+    from queuebench.log_plan import plan_log, plan_text
+    from queuebench.logs import analyze_log
+
+    effect = chosen.effect
+    if effect is not None and not 0 < abs(effect) < math.inf:
+        raise StudyError(f"--effect: must be a finite number other than 0, got {effect:g}")
+    analysis = analyze_log(chosen.log, chosen.config)
+    plan = plan_log(analysis, chosen.width, effect)
+    print(plan_text(plan, analysis.config.time_unit, analysis.replicate.arrivals))
 
 
 def _analyze(chosen):

@@ -15,10 +15,14 @@ import pandas as pd
 from queuebench.batches import simulate_and_estimate
 from queuebench.tables.crossover import crossing
 from queuebench.tables.mse import ROW, summarise
+from queuebench.tables.sign import arrivals_for_sign
 from queuebench.truth import simulate_truth
 
-_TWO_SIDED, _ONE_SIDED = 1.959964, 1.644854
-"""Normal quantiles: of a 95 % interval, and of a sign that is right in 95 % of experiments."""
+_TWO_SIDED = 1.959964
+"""Normal quantile of a 95 % interval."""
+
+LENGTHS = ("for_width", "for_sign", "beats_naive_from")
+"""Columns of a plan that are numbers of arrivals."""
 
 
 def plan_cell(cell, replicates, width, progress=lambda message: None):
@@ -40,8 +44,10 @@ def plan_cell(cell, replicates, width, progress=lambda message: None):
         The effect, simulated.
     rows : pandas.DataFrame
         Per design, estimator and horizon: ``bias``, ``sd`` at the pilot's length, and the arrivals
-        for an interval of the width, for the right sign in 95 % of experiments (infinite if the mean
-        has the wrong sign), and from which the MSE is below naive's (infinite if never).
+        ``for_width``, for an interval of the width, ``for_sign``, for the right sign in 95 % of
+        experiments (infinite if the mean has the wrong sign), and ``beats_naive_from``, from which the
+        MSE is below naive's (infinite if never); ``time_`` before these names is the same in mean
+        service times.
     """
     progress("simulating the effect")
     gte = simulate_truth(cell).gte
@@ -60,21 +66,17 @@ def plan_cell(cell, replicates, width, progress=lambda message: None):
         )
     table = pd.DataFrame(rows)
     table["for_width"] = arrivals_for_width(table["sd"], table["arrivals"], width or abs(gte))
-    table["for_sign"] = arrivals_for_sign(table["mean"], table["sd"], table["arrivals"], gte)
+    variance = table["sd"] ** 2 * table["arrivals"]
+    table["for_sign"] = arrivals_for_sign(table["mean"], variance, gte)
     table["beats_naive_from"] = _beats_naive(table)
+    for name in LENGTHS:
+        table[f"time_{name}"] = table[name] / cell.rate
     return gte, table
 
 
 def arrivals_for_width(sd, arrivals, width):
     """Return the arrivals at which a 95 % interval has a width: ``n0 (2 z sd / width)^2``."""
     return arrivals * (2 * _TWO_SIDED * sd / width) ** 2
-
-
-def arrivals_for_sign(mean, sd, arrivals, gte):
-    """Return the arrivals at which 95 % of experiments have the effect's sign, infinite if none do."""
-    with np.errstate(divide="ignore"):
-        needed = arrivals * (_ONE_SIDED * sd / mean) ** 2
-    return np.where(np.sign(mean) == np.sign(gte), needed, math.inf)
 
 
 def _beats_naive(table):

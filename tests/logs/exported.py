@@ -8,7 +8,11 @@ import pyarrow.parquet as pq
 LENGTHS = ("queue_length", "in_system")
 
 
-def columns_of(replicate, *, lengths=True, departures=False):
+CHOICES = ("server_if_control", "server_if_treated")
+QUEUES = ("queue_if_control", "queue_if_treated")
+
+
+def columns_of(replicate, *, lengths=True, departures=False, choices=()):
     """Return a replicate and the jobs carried into it as columns of a log."""
     carry = replicate.carry.to_pylist()
     before = len(carry)
@@ -31,6 +35,9 @@ def columns_of(replicate, *, lengths=True, departures=False):
     if lengths:
         for name in LENGTHS:
             columns[name] = [0] * before + replicate.column(name).tolist()
+    for name in choices:
+        unknown = None if name in CHOICES else 0
+        columns[name] = [unknown] * before + replicate.column(name).tolist()
     return columns
 
 

@@ -15,12 +15,15 @@ from queuebench.logs import replicate as log_replicate
 HORIZON = 10.0
 
 
-def pipeline(cell, replicate, design="bernoulli", **known):
-    setting = replace(setting_of(cell, design), batch_horizon=HORIZON, **known)
+def pipeline(cell, replicate, design="bernoulli", choices=False, structure=False, **known):
+    """Return the pipeline's estimates, with the share of treated arrivals that a log shows and the random
+    key of a log."""
+    known = {"treated_share": float(replicate.column("treated").mean()), "random_key": (0,)} | known
+    setting = replace(setting_of(cell, design), batch_horizon=HORIZON, choices=choices, **known)
     record = Record(replicate, setting)
     return {
         entry.name: entry.function(record, HORIZON if entry.uses_horizon else None)
-        for entry in estimators_for(setting.design)
+        for entry in estimators_for(setting.design, choices=choices, structure=structure)
     }
 
 
@@ -31,6 +34,8 @@ def same(analysis, expected):
         row = rows[name]
         assert row["estimate"] == pytest.approx(estimate.value, rel=1e-9, abs=1e-11), name
         assert row["estimate_se"] == pytest.approx(estimate.standard_error, rel=1e-9, nan_ok=True)
+        assert row["check"] == pytest.approx(estimate.check, rel=1e-6, nan_ok=True), name
+        assert row["note"] == estimate.note
         assert row["alpha"] == pytest.approx(estimate.alpha, rel=1e-9, nan_ok=True)
 
 

@@ -172,7 +172,7 @@ def _last_departures(carry, free):
 
 def _relative_rate(setting, arrival):
     """Return the relative rate at the arrivals; a single 1 where the rate is constant."""
-    return setting.relative_rate(arrival) if setting.amplitude else np.ones(1)
+    return setting.relative_rate(arrival) if setting.varying_rate else np.ones(1)
 
 
 def pool_bins(jobs, response, fewest=FEWEST_JOBS):

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from queuebench.estimators.local_rate import RateTable
 from queuebench.estimators.registry import estimators_for
 from queuebench.queueing.arrivals import relative_rate
 from queuebench.queueing.speeds import server_speeds, speed_classes
@@ -29,6 +30,8 @@ class Setting:
         From dispatch to the server.
     amplitude, cycle : float
         Of a sinusoidal rate; amplitude 0 is a constant rate.
+    local_rate : queuebench.estimators.local_rate.RateTable, optional
+        An estimated rate that varies, in place of a sinusoidal one.
     period, burn_in : float
         Of a switchback design, else 0.
     horizons : tuple of float
@@ -51,6 +54,7 @@ class Setting:
     travel_time: float = 0.0
     amplitude: float = 0.0
     cycle: float = 1.0
+    local_rate: RateTable | None = None
     period: float = 0.0
     burn_in: float = 0.0
     horizons: tuple = ()
@@ -63,8 +67,15 @@ class Setting:
         """Return a horizon in mean service times as a number of arrivals L."""
         return int(horizon * self.rate + 1e-9)
 
+    @property
+    def varying_rate(self):
+        """Whether the arrival rate varies, as far as is known."""
+        return self.amplitude != 0.0 or self.local_rate is not None
+
     def relative_rate(self, times):
-        """Return the arrival rate at some times over its average."""
+        """Return the arrival rate at some increasing times over its average."""
+        if self.local_rate is not None:
+            return self.local_rate.at(times)
         return relative_rate(times, self.amplitude, self.cycle)
 
 

@@ -234,7 +234,7 @@ class Controls:
         setting = self._costs.setting
         working = np.empty((len(arrival), 1, CONTROLS + 1))
         self._occupancy.fill(arrival, server, response, working)
-        rate = self._costs.rate * (setting.relative_rate(arrival) if setting.amplitude else 1.0)
+        rate = self._costs.rate * (setting.relative_rate(arrival) if setting.varying_rate else 1.0)
         out[:] = -working[:, 0, 1:] / np.broadcast_to(rate, len(arrival))[:, None]
         short = np.flatnonzero(met < CONTROLS)
         out[short, met[short]] += 1.0

@@ -1,13 +1,13 @@
 """From a log and its description to estimates, findings and a report."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from queuebench.estimators.record import Record
 from queuebench.estimators.setting import Setting
 from queuebench.logs import report
-from queuebench.logs.arrivals import check_arrivals
+from queuebench.logs.arrivals import judge_arrivals
 from queuebench.logs.assignment import check_assignment, check_users
 from queuebench.logs.config import LogConfig, load_config, parse_config
 from queuebench.logs.errors import LogError, about
@@ -16,7 +16,9 @@ from queuebench.logs.explained import check_explained
 from queuebench.logs.groups import check_groups
 from queuebench.logs.ingest import ingest, stored_columns
 from queuebench.logs.littles_law import LittlesLaw, littles_law
-from queuebench.logs.normalise import TRACE_COLUMNS, normalise
+from queuebench.logs.local_rate import choose_rate
+from queuebench.logs.normalise import normalise, trace_columns
+from queuebench.logs.replay_check import check_replay, check_stability
 from queuebench.logs.replicate import LogReplicate
 from queuebench.logs.service import judge_service
 from queuebench.logs.setting import log_setting
@@ -98,7 +100,7 @@ def analyze_log(log_path, config_path, out_dir=None):
     )
     with (
         ColumnStore(stored_columns(config)) as raw,
-        ColumnStore(TRACE_COLUMNS) as record,
+        ColumnStore(trace_columns(config)) as record,
     ):
         log = ingest(log_path, config, raw)
         with about(log_path):
@@ -113,24 +115,31 @@ def _analyze(log, config, store):
     replicate = made.replicate
     service = judge_service(replicate, made.queues, config.columns.server is not None)
     mean_service_time = _mean_service_time(config, service)
-    setting = log_setting(replicate, config, mean_service_time, made.servers)
-    record = Record(replicate, setting)
+    setting = log_setting(
+        replicate, config, mean_service_time, made.servers, first_come=service.first_come
+    )
+    arrivals = judge_arrivals(replicate)
+    table, rate_findings = choose_rate(replicate, config, setting, arrivals)
+    record = Record(replicate, replace(setting, local_rate=table))
     rows, notes = estimate_log(record, config, mean_service_time, service.valid)
+    law = littles_law(replicate)
     return LogAnalysis(
         config=config,
         replicate=replicate,
-        setting=setting,
+        setting=record.setting,
         arms=made.arms,
         servers=made.servers,
         treated=int(np.count_nonzero(replicate.column("treated"))),
         mean_service_time=mean_service_time,
         first_come=service.first_come,
-        law=littles_law(replicate),
+        law=law,
         rows=rows,
         findings=[
+            *check_replay(rows, config),
+            *check_stability(setting.structure, law.rate, made.queues.services),
             *made.findings, *service.findings, *_design_findings(log, config, replicate),
-            *(check_explained(record) if _uses_fitted(rows) else []), *check_arrivals(replicate),
-            *notes,
+            *(check_explained(record) if _uses_fitted(rows) else []), *arrivals.findings,
+            *rate_findings, *notes,
         ],
     )  # fmt: skip
 

@@ -1,6 +1,7 @@
 """Whether arrivals came at a constant rate and without gaps."""
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -8,8 +9,28 @@ from queuebench.logs.assignment import ALARM, PARTS, chi_squared_tail
 from queuebench.logs.findings import WARNING, Finding
 
 
-def check_arrivals(replicate):
-    """Return what speaks against Poisson arrivals at a constant rate.
+@dataclass(frozen=True)
+class Arrivals:
+    """What speaks against Poisson arrivals at a constant rate.
+
+    Attributes
+    ----------
+    lowest, highest : float
+        Least and most arrivals of a twentieth of the record, over their average.
+    varies : bool
+        Whether that is more than a constant rate gives.
+    findings : list of Finding
+        About gaps.
+    """
+
+    lowest: float
+    highest: float
+    varies: bool
+    findings: list
+
+
+def judge_arrivals(replicate):
+    """Look at the arrivals of a record.
 
     Parameters
     ----------
@@ -17,7 +38,7 @@ def check_arrivals(replicate):
 
     Returns
     -------
-    list of Finding
+    Arrivals
     """
     by_part = np.zeros(PARTS)
     longest, where, previous = 0.0, 0.0, np.nan
@@ -29,7 +50,13 @@ def check_arrivals(replicate):
         if gaps[place] > longest:
             longest, where = float(gaps[place]), float(arrival[place])
         previous = arrival[-1]
-    return [*_gap(longest, where, replicate), *_varying_rate(by_part)]
+    share = by_part / by_part.mean()
+    return Arrivals(
+        float(share.min()),
+        float(share.max()),
+        _varies(by_part),
+        _gap(longest, where, replicate),
+    )
 
 
 def _gap(longest, where, replicate):
@@ -45,16 +72,9 @@ def _gap(longest, where, replicate):
     return [Finding(WARNING, "gap", 1, text)]
 
 
-def _varying_rate(by_part):
+def _varies(by_part):
     expected = by_part.mean()
     if expected < 20:
-        return []
+        return False
     value = float(((by_part - expected) ** 2).sum() / expected)
-    if chi_squared_tail(value, PARTS - 1) >= ALARM:
-        return []
-    text = (
-        f"the arrival rate varies, from {by_part.min() / expected:.0%} to "
-        f"{by_part.max() / expected:.0%} of its average between twentieths of the record; the "
-        "queue-length cost (qdq, mixed_dq) takes it to be constant, so compare with wdq"
-    )
-    return [Finding(WARNING, "varying_rate", PARTS, text)]
+    return chi_squared_tail(value, PARTS - 1) < ALARM

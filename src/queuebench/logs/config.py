@@ -7,15 +7,20 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from queuebench.config import (
+    Fresh,
+    Information,
     NotNegative,
+    Policy,
     Positive,
     Share,
     StudyError,
     validate,
 )
 from queuebench.logs.clock import UNITS
-from queuebench.logs.errors import LogError
+from queuebench.logs.errors import LogError, about
+from queuebench.queueing.policies.arguments import find_fault
 
+ARMS = ("control", "treatment")
 Unit = Literal[tuple(UNITS)]
 Label = str | bool | int | float
 Moment = int | float | str
@@ -45,6 +50,19 @@ class Columns(_Strict):
     in_system: str | None = Field(
         None, description="Jobs in the system just before the arrival; reconstructed if absent."
     )
+    server_if_control: str | None = Field(
+        None, description="Server that the control's policy chose, whoever was assigned the job."
+    )
+    server_if_treated: str | None = Field(
+        None, description="Server that the treatment's policy chose; both or neither."
+    )
+    queue_if_control: str | None = Field(
+        None,
+        description="Jobs at the control's choice just before the decision; reconstructed if absent.",
+    )
+    queue_if_treated: str | None = Field(
+        None, description="Jobs at the treatment's choice just before the decision."
+    )
     block: str | None = Field(
         None, description="Block of a switchback design; computed from the period if absent."
     )
@@ -57,6 +75,23 @@ class Columns(_Strict):
         if (self.response_time is None) == (self.departure_time is None):
             raise ValueError("exactly one of response_time and departure_time is needed")
         return self
+
+    @model_validator(mode="after")
+    def _both_choices(self):
+        for what in ("server", "queue"):
+            pair = [f"{what}_if_{arm}" for arm in ("control", "treated")]
+            if len({getattr(self, name) is None for name in pair}) > 1:
+                raise ValueError(f"{' and '.join(pair)} are needed both or not at all")
+        if self.queue_if_control is not None and not self.choices:
+            raise ValueError("queue_if_control and queue_if_treated need server_if_control too")
+        if self.choices and self.server is None:
+            raise ValueError("server_if_control and server_if_treated need server too")
+        return self
+
+    @property
+    def choices(self):
+        """Whether the log holds the choices of both arms."""
+        return self.server_if_control is not None
 
 
 class Bernoulli(_Strict):
@@ -94,6 +129,20 @@ class Group(_Strict):
 Design = Annotated[Bernoulli | Switchback | Group, Field(discriminator="kind")]
 
 
+class KnownStructure(_Strict):
+    """How jobs are dispatched and served; what `replay` needs to know besides the log."""
+
+    control: Policy = Field(description="Policy of the control arm.")
+    treatment: Policy = Field(description="Policy of the treatment arm.")
+    speeds: dict[Label, Positive] = Field(
+        {},
+        description="Relative speeds by server class or server; all or none. Equal by default.",
+    )
+    information: Information = Field(
+        Fresh(), description="How old the lengths are that are seen, times in the time_unit."
+    )
+
+
 class LogConfig(_Strict):
     """Everything `queuebench analyze` is told about a log."""
 
@@ -125,9 +174,19 @@ class LogConfig(_Strict):
         None,
         description="Arrivals per time_unit that convert horizons to arrivals; by default estimated.",
     )
+    cost_rate: Literal["auto", "constant", "local"] = Field(
+        "auto",
+        description="Rate that divides in_system in the queue-length cost; auto is local if it varies.",
+    )
+    rate_window: Positive | None = Field(
+        None, description="Window of the local rate, in the time_unit, centred on each arrival."
+    )
     travel_time: NotNegative = Field(0.0, description="Constant time from dispatch to the server.")
     server_classes: dict[str, list[Label]] = Field(
         {}, description="Servers of equal speed, by a name for the class; one class by default."
+    )
+    structure: KnownStructure | None = Field(
+        None, description="How jobs are dispatched and served; with it the record is replayed."
     )
     start: Moment | None = Field(
         None, description="Where the record starts; earlier rows only say who was present then."
@@ -144,6 +203,8 @@ class LogConfig(_Strict):
     def _consistent(self):
         if self.start is not None and self.lead_in:
             raise ValueError("start and lead_in say the same thing; give one of them")
+        if self.rate_window is not None and self.cost_rate == "constant":
+            raise ValueError("rate_window has no use with `cost_rate: constant`; leave one out")
         for role in self.units:
             if role not in ("arrival_time", "response_time", "departure_time"):
                 known = "arrival_time, response_time and departure_time"
@@ -202,9 +263,34 @@ def parse_config(values, name="the description of the log"):
     if isinstance(values.get("design"), str):
         values = values | {"design": {"kind": values["design"]}}
     try:
-        return validate(LogConfig, values, lambda key: key)
+        config = validate(LogConfig, values, lambda key: key)
     except StudyError as error:
         raise LogError(f"{name}: {str(error).lstrip(': ')}") from None
+    with about(name):
+        check_policies(config.structure)
+    return config
+
+
+def check_policies(structure, servers=None):
+    """Refuse policies that are not known, or not given as they take it.
+
+    Parameters
+    ----------
+    structure : KnownStructure or None
+    servers : int, optional
+        The number of servers, once it is known.
+
+    Raises
+    ------
+    LogError
+        Naming the key and what is allowed there.
+    """
+    for arm in ARMS if structure else ():
+        given = getattr(structure, arm)
+        fault = find_fault(given.policy, given.parameters, servers)
+        if fault:
+            key, message = fault
+            raise LogError(f"structure.{arm}.{key}: {message}")
 
 
 class _Loader(yaml.SafeLoader):

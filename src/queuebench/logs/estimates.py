@@ -19,6 +19,7 @@ ROW = (
     "lower_95",
     "upper_95",
     "alpha",
+    "check",
     "arrivals",
     "note",
 )
@@ -49,7 +50,14 @@ def estimate_log(record, config, mean_service_time, valid):
     LogError
         If an estimator is not defined on the record at the main horizon.
     """
-    chosen = [entry for entry in estimators_for(record.setting.design) if valid(entry)]
+    setting = record.setting
+    chosen = [
+        entry
+        for entry in estimators_for(
+            setting.design, choices=setting.choices, structure=setting.structure is not None
+        )
+        if valid(entry)
+    ]
     main = in_service_times(config.horizon, config, mean_service_time)
     rows = [
         _row(entry, None, record, mean_service_time, main=True)
@@ -86,6 +94,7 @@ def _row(entry, horizon, record, mean_service_time, *, main):
         "lower_95": ends["lower_95"],
         "upper_95": ends["upper_95"],
         "alpha": estimate.alpha,
+        "check": estimate.check,
         "arrivals": record.arrivals,
         "note": estimate.note,
     }

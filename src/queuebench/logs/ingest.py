@@ -26,9 +26,15 @@ _KINDS = {
     "server": np.int32,
     "queue_length": np.int32,
     "in_system": np.int32,
+    "server_if_control": np.int32,
+    "server_if_treated": np.int32,
+    "queue_if_control": np.int32,
+    "queue_if_treated": np.int32,
     "block": np.int32,
 }
 _ALWAYS = ("arrival", "response", "arm", "server")
+_CHOICES = ("server_if_control", "server_if_treated")
+_COUNTS = ("queue_length", "in_system", "queue_if_control", "queue_if_treated")
 
 
 @dataclass
@@ -39,8 +45,9 @@ class RawLog:
     ----------
     columns : dict of str to ndarray
         ``arrival`` since the clock's origin, ``response`` (NaN for unfinished jobs), ``arm``,
-        ``server`` and ``block`` as numbers of labels, ``queue_length``, ``in_system``; the optional
-        ones only if the log has them. Row ``i`` of the log is element ``i - 1``.
+        ``server`` and ``block`` as numbers of labels, both arms' choices like ``server`` (-1 where
+        missing), ``queue_length`` and the other lengths; the optional ones only if the log has them.
+        Row ``i`` of the log is element ``i - 1``.
     clock : Clock
     arms, servers : Labels
     users : ndarray of int32
@@ -70,7 +77,7 @@ class RawLog:
 
 def stored_columns(config):
     """Return the kinds of the columns that a log described by `config` is stored in."""
-    optional = ("queue_length", "in_system", "block")
+    optional = [name for name in _KINDS if name not in _ALWAYS]
     names = [*_ALWAYS, *(name for name in optional if getattr(config.columns, name))]
     return {name: _KINDS[name] for name in names}
 
@@ -155,7 +162,10 @@ class _Reader:
         columns["response"] = self._responses(arrays, columns["arrival"])
         columns["arm"] = self._log.arms.encode(arrays["arm"], self.rows)
         columns["server"] = self._servers(arrays, count)
-        for name in ("queue_length", "in_system"):
+        for name in _CHOICES:
+            if name in arrays:
+                columns[name] = self._log.servers.encode(arrays[name], self.rows)
+        for name in _COUNTS:
             if name in arrays:
                 columns[name] = to_counts(arrays[name], self._name(name), self.rows)
         if "block" in arrays:

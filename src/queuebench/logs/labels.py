@@ -17,6 +17,32 @@ def label(value):
     return str(value)
 
 
+def numbered(names):
+    """Number names so that it does not matter which came first in a log.
+
+    Parameters
+    ----------
+    names : list of str
+
+    Returns
+    -------
+    ordered : list of str
+        Whole numbers by value, then the other names.
+    numbers : ndarray of int32, shape (len(names) + 1,)
+        The place of each name in `ordered`; the last entry, which index -1 finds, is -1.
+    """
+    order = sorted(range(len(names)), key=lambda code: _sort_key(names[code]))
+    numbers = np.full(len(names) + 1, -1, np.int32)
+    numbers[order] = np.arange(len(names), dtype=np.int32)
+    return [names[code] for code in order], numbers
+
+
+def _sort_key(name):
+    if name.isascii() and name.isdigit():
+        return 0, int(name), name
+    return 1, 0, name
+
+
 class Labels:
     """Numbers the different values of one column.
 

@@ -7,14 +7,16 @@ import numpy as np
 from queuebench.logs import order
 from queuebench.logs.arms import Arms
 from queuebench.logs.blocks import Blocks
+from queuebench.logs.choices import Choices
 from queuebench.logs.errors import LogError
 from queuebench.logs.findings import DROPPED, NOTE, WARNING, Finding
+from queuebench.logs.labels import numbered
 from queuebench.logs.queues import ServerQueues
 from queuebench.logs.replicate import CHUNK, LogReplicate, carry_array
 from queuebench.logs.span import dropped_outside, find_span
 from queuebench.queueing.in_system import InSystemCounter
 
-TRACE_COLUMNS = {
+_TRACE_COLUMNS = {
     "arrival_time": np.float64,
     "treated": np.bool_,
     "server": np.int32,
@@ -24,7 +26,16 @@ TRACE_COLUMNS = {
     "block": np.int32,
 }
 _LENGTHS = ("queue_length", "in_system")
+_ARMS = ("control", "treated")
+_SERVER_IF = tuple(f"server_if_{arm}" for arm in _ARMS)
+_QUEUE_IF = tuple(f"queue_if_{arm}" for arm in _ARMS)
 _CARRY = {"server": np.int32, "arrival": float, "start": float, "departure": float}
+
+
+def trace_columns(config):
+    """Return the kinds of the columns that the record of a log is stored in."""
+    chosen = dict.fromkeys((*_SERVER_IF, *_QUEUE_IF), np.int32) if config.columns.choices else {}
+    return _TRACE_COLUMNS | chosen
 
 
 @dataclass
@@ -58,7 +69,7 @@ def normalise(log, config, store):
     log : queuebench.logs.ingest.RawLog
     config : queuebench.logs.config.LogConfig
     store : queuebench.logs.store.ColumnStore
-        With the columns `TRACE_COLUMNS`.
+        With the columns of `trace_columns`.
 
     Returns
     -------
@@ -87,7 +98,11 @@ class _Maker:
         self._arms = Arms(log.arms, config)
         self._queues = ServerQueues(len(log.servers), config.travel_time)
         self._in_system = InSystemCounter()
-        self._given = [name for name in _LENGTHS if name in log.columns]
+        self._servers, self._server_numbers = numbered(log.servers.known)
+        self._choices = (
+            Choices(len(log.servers), config.travel_time) if config.columns.choices else None
+        )
+        self._given = [name for name in (*_LENGTHS, *_QUEUE_IF) if name in log.columns]
         self._carry = {name: [np.empty(0, kind)] for name, kind in _CARRY.items()}
         self._dropped = dict.fromkeys(("duplicates", "lost", "after", "before"), 0)
         self._differing = dict.fromkeys(self._given, 0)
@@ -109,6 +124,8 @@ class _Maker:
             columns = {name: values[kept] for name, values in columns.items()}
         if not len(rows):
             return
+        for name in ("server", *(_SERVER_IF if self._choices else ())):
+            columns[name] = self._server_numbers[columns[name]]
         departure = columns["arrival"] + columns["response"]
         recorded = columns["arrival"] >= self._span.start
         lengths, start = self._reconstruct(columns, departure, recorded)
@@ -121,6 +138,8 @@ class _Maker:
         if self._recorded < 2:
             raise LogError(f"the record has {self._recorded} arrivals; at least 2 are needed")
         self._arms.check()
+        if self._choices:
+            self._choices.check()
         jobs = {name: np.concatenate(parts) for name, parts in self._carry.items()}
         for name in ("arrival", "start", "departure"):
             jobs[name] -= self._span.start
@@ -131,7 +150,7 @@ class _Maker:
             0, self._recorded, 0.0, float(end), carry_array(jobs), self._store.read()
         )
         found = [*findings, *self._findings(len(jobs["server"]))]
-        return Normalised(replicate, self._queues, self._log.servers.known, self._arms.names, found)
+        return Normalised(replicate, self._queues, self._servers, self._arms.names, found)
 
     def _kept(self, columns):
         """Return which rows stay: neither repeated, nor lost, nor after the end."""
@@ -159,6 +178,11 @@ class _Maker:
         counted = recorded & (departure <= self._span.end)
         self._queues.follow(arrival, server, departure, counted, lengths["queue_length"], start)
         self._in_system.count(arrival, departure, lengths["in_system"])
+        if self._choices:
+            chosen = [columns[name] for name in _SERVER_IF]
+            lengths |= zip(
+                _QUEUE_IF, self._choices.lengths(arrival, server, departure, chosen), strict=True
+            )
         for name in self._given:
             differ = (lengths[name] != columns[name]) & recorded
             self._differing[name] += int(differ.sum())
@@ -183,6 +207,12 @@ class _Maker:
         self._ties += int((np.diff(arrival, prepend=self._previous) == 0).sum())
         self._previous = self._last = float(arrival[-1])
         treated = self._arms.treated(columns["arm"][recorded], rows[recorded])
+        chosen = {}
+        if self._choices:
+            chosen = {name: columns[name][recorded] for name in _SERVER_IF}
+            chosen |= {name: lengths[name][recorded] for name in _QUEUE_IF}
+            own = columns["server"][recorded]
+            self._choices.compare(own, treated, *(chosen[k] for k in _SERVER_IF), rows[recorded])
         block = np.zeros(len(arrival), np.int32)
         if self._blocks:
             labels = columns["block"][recorded] if "block" in columns else None
@@ -198,6 +228,7 @@ class _Maker:
             in_system=lengths["in_system"][recorded],
             response_time=columns["response"][recorded],
             block=block,
+            **chosen,
         )
 
     def _findings(self, carried):

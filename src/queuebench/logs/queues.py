@@ -30,6 +30,29 @@ class Queues(NamedTuple):
     free: np.ndarray  # the first unused node
 
 
+def empty_queues(servers):
+    """Return the queues of servers without jobs."""
+    return Queues(
+        *(np.full(servers, _NONE, np.int64) for _ in range(3)),
+        np.zeros(servers, np.int32),
+        np.full(servers, -np.inf),
+        *_pool(1024),
+        np.zeros(1, np.int64),
+    )
+
+
+def grown(queues):
+    """Return full queues with room for as many jobs again."""
+    size = len(queues.following)
+    nodes = ("following", "child", "leaving")
+    more = dict(zip(nodes, _pool(size, size), strict=True))
+    # The pool is full, so the new nodes are the only unused ones.
+    queues.free[0] = size
+    return queues._replace(
+        **{name: np.concatenate([getattr(queues, name), more[name]]) for name in nodes}
+    )
+
+
 class ServerSums(NamedTuple):
     """Service times by server, of jobs that met none (column 0) and others (column 1)."""
 
@@ -56,13 +79,7 @@ class ServerQueues:
 
     def __init__(self, servers, travel_time):
         self._travel_time = travel_time
-        self._queues = Queues(
-            *(np.full(servers, _NONE, np.int64) for _ in range(3)),
-            np.zeros(servers, np.int32),
-            np.full(servers, -np.inf),
-            *_pool(1024),
-            np.zeros(1, np.int64),
-        )
+        self._queues = empty_queues(servers)
         self._counts = np.zeros(2, np.int64)
         self.services = ServerSums(*(np.zeros((servers, 2)) for _ in range(3)))
 
@@ -98,18 +115,7 @@ class ServerQueues:
             )  # fmt: skip
             if done == len(arrival):
                 return
-            self._grow()
-
-    def _grow(self):
-        queues = self._queues
-        size = len(queues.following)
-        nodes = ("following", "child", "leaving")
-        more = dict(zip(nodes, _pool(size, size), strict=True))
-        # The pool is full, so the new nodes are the only unused ones.
-        queues.free[0] = size
-        self._queues = queues._replace(
-            **{name: np.concatenate([getattr(queues, name), more[name]]) for name in nodes}
-        )
+            self._queues = grown(self._queues)
 
 
 def _pool(size, begin=0):
@@ -152,6 +158,43 @@ def _without_root(root, following, child, leaving):
     return merged
 
 
+@inlined
+def leave(s, time, first, root, length, following, child, leaving, free):
+    """Let the jobs of a server leave that have departed by a time."""
+    while first[s] != _NONE and leaving[first[s]] <= time:
+        gone = first[s]
+        first[s] = following[gone]
+        following[gone] = free[0]
+        free[0] = gone
+        length[s] -= 1
+    while root[s] != _NONE and leaving[root[s]] <= time:
+        gone = root[s]
+        root[s] = _without_root(gone, following, child, leaving)
+        following[gone] = free[0]
+        free[0] = gone
+        length[s] -= 1
+
+
+@inlined
+def join(s, departure, first, last, root, length, following, child, leaving, free):
+    """Let a job join a server; there must be an unused node."""
+    node = free[0]
+    free[0] = following[node]
+    following[node] = _NONE
+    child[node] = _NONE
+    leaving[node] = departure
+    if first[s] == _NONE:
+        first[s] = last[s] = node
+    elif leaving[last[s]] <= departure:
+        following[last[s]] = node
+        last[s] = node
+    elif root[s] == _NONE:
+        root[s] = node
+    else:
+        root[s] = _merge(root[s], node, following, child, leaving)
+    length[s] += 1
+
+
 @kernel
 def _follow(
     done, arrival, server, departure, recorded, travel_time,
@@ -164,18 +207,7 @@ def _follow(
             return i
         s = server[i]
         landing = arrival[i] + travel_time
-        while first[s] != _NONE and leaving[first[s]] <= landing:
-            gone = first[s]
-            first[s] = following[gone]
-            following[gone] = free[0]
-            free[0] = gone
-            length[s] -= 1
-        while root[s] != _NONE and leaving[root[s]] <= landing:
-            gone = root[s]
-            root[s] = _without_root(gone, following, child, leaving)
-            following[gone] = free[0]
-            free[0] = gone
-            length[s] -= 1
+        leave(s, landing, first, root, length, following, child, leaving, free)
         met[i] = length[s]
         start[i] = max(landing, latest[s])
         if recorded[i]:
@@ -187,20 +219,6 @@ def _follow(
             count[s, waited] += 1.0
             total[s, waited] += service
             squares[s, waited] += service * service
-        node = free[0]
-        free[0] = following[node]
-        following[node] = _NONE
-        child[node] = _NONE
-        leaving[node] = departure[i]
-        if first[s] == _NONE:
-            first[s] = last[s] = node
-        elif leaving[last[s]] <= departure[i]:
-            following[last[s]] = node
-            last[s] = node
-        elif root[s] == _NONE:
-            root[s] = node
-        else:
-            root[s] = _merge(root[s], node, following, child, leaving)
-        length[s] += 1
+        join(s, departure[i], first, last, root, length, following, child, leaving, free)
         latest[s] = max(latest[s], departure[i])
     return len(arrival)

@@ -8,6 +8,10 @@ from queuebench.files import whole_file
 from queuebench.logs.errors import LogError
 from queuebench.logs.estimates import ROW
 from queuebench.logs.findings import Finding
+from queuebench.logs.replay_check import REJECTED
+
+_NAMES = 27
+"""Width of the column of estimators' names."""
 
 
 def text(analysis):
@@ -22,6 +26,8 @@ def text(analysis):
     str
     """
     parts = [
+        # What must not be believed is said before anything else.
+        [found.text for found in analysis.findings if found.name == REJECTED],
         _record(analysis),
         _estimates(analysis),
         _curve(analysis),
@@ -107,7 +113,7 @@ def _estimates(analysis):
             f" (horizon {services if _service_time_known(analysis) else ''}"
             f"{horizon['horizon_time']:.4g} {unit} = {horizon['horizon_arrivals']:,} arrivals)"
         )
-    head = f"{'estimator':<20}{'estimate':>14}{'std. error':>14}{'95 % interval':>30}{'alpha':>9}"
+    head = f"{'estimator':<{_NAMES}}{'estimate':>14}{'std. error':>14}{'95 % interval':>30}{'alpha':>9}"
     return [title, head, *(_line(row) for row in rows)]
 
 
@@ -118,9 +124,10 @@ def _line(row):
         else f"{row['lower_95']:.6g} to {row['upper_95']:.6g}"
     )
     alpha = "" if math.isnan(row["alpha"]) else f"{row['alpha']:.3f}"
+    beside = "" if math.isnan(row["estimate_se"]) else row["note"]
     return (
-        f"{row['estimator']:<20}{row['estimate']:>14.6g}{_number(row['estimate_se']):>14}"
-        f"{interval:>30}{alpha:>9}"
+        f"{row['estimator']:<{_NAMES}}{row['estimate']:>14.6g}{_number(row['estimate_se']):>14}"
+        f"{interval:>30}{alpha:>9}  {beside}"
     ).rstrip()
 
 
@@ -135,12 +142,12 @@ def _curve(analysis):
         return []
     names = list(dict.fromkeys(row["estimator"] for row in rows))
     found = {(row["estimator"], row["horizon"]): row for row in rows}
-    head = f"{'horizon':<20}" + "".join(f"{horizon:>20.4g}" for horizon in horizons)
+    head = f"{'horizon':<{_NAMES}}" + "".join(f"{horizon:>20.4g}" for horizon in horizons)
     unit = "mean service times" if _service_time_known(analysis) else analysis.config.time_unit
     lines = [f"sensitivity to the horizon, in {unit}: estimate (std. error)", head]
     for name in names:
         cells = (_cell(found[name, horizon]) for horizon in horizons)
-        lines.append(f"{name:<20}" + "".join(f"{cell:>20}" for cell in cells))
+        lines.append(f"{name:<{_NAMES}}" + "".join(f"{cell:>20}" for cell in cells))
     return lines
 
 

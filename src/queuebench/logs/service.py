@@ -82,7 +82,7 @@ def judge_service(replicate, queues, has_server):
 
 
 def _observed_names():
-    return "naive, wdq_observed, qdq (group and switchback in their designs)"
+    return "naive, wdq_observed, qdq (qdq_coupled with both choices; group and switchback in their designs)"
 
 
 def _overtaking(queues):

@@ -6,9 +6,11 @@ from queuebench.config import nearest
 from queuebench.estimators.setting import Setting
 from queuebench.logs.errors import LogError
 from queuebench.logs.labels import label
+from queuebench.logs.structure import log_structure, relative_speeds
+from queuebench.queueing.speeds import speed_classes
 
 
-def log_setting(replicate, config, mean_service_time, servers):
+def log_setting(replicate, config, mean_service_time, servers, *, first_come):
     """Return the setting of a log.
 
     Times are in the log's unit; horizons in mean service times are converted to arrivals by the rate
@@ -22,32 +24,47 @@ def log_setting(replicate, config, mean_service_time, servers):
         In the log's unit.
     servers : list of str
         Names of the servers by their numbers.
+    first_come : bool
+        Whether servers work first come, first served, so that a structure is of use.
 
     Returns
     -------
     queuebench.estimators.setting.Setting
+        With the default random key: two analyses of one log replay it alike.
 
     Raises
     ------
     LogError
-        If a class names a server that the log does not have.
+        If a class, a speed or a policy does not match the log's servers.
     """
     rate = config.arrival_rate or _estimated_rate(replicate)
     design = config.design
+    replayed = config.structure is not None and first_come and design.kind == "bernoulli"
     return Setting(
         design=design.kind,
-        classes=server_classes(config.server_classes, servers),
+        classes=_classes(config, servers),
         rate=rate * mean_service_time,
         batch_horizon=in_service_times(config.horizon, config, mean_service_time),
         travel_time=config.travel_time,
         period=getattr(design, "period", 0.0),
         burn_in=getattr(design, "burn_in", 0.0),
+        treated_share=getattr(design, "treated_share", None) or _treated_share(replicate),
+        choices=config.columns.choices,
+        structure=log_structure(config, servers, mean_service_time) if replayed else None,
     )
 
 
 def in_service_times(horizon, config, mean_service_time):
     """Return a horizon of the description in mean service times."""
     return horizon / mean_service_time if config.horizon_unit == "time" else horizon
+
+
+def _classes(config, servers):
+    """Return the speed classes that the description gives, by name or through the speeds."""
+    classes = server_classes(config.server_classes, servers)
+    if config.server_classes or config.columns.server is None:
+        return classes
+    return speed_classes(relative_speeds(config, servers))
 
 
 def server_classes(classes, servers):
@@ -82,3 +99,7 @@ def _estimated_rate(replicate):
     """Return ``(n - 1) / (t_last - t_first)``."""
     arrival = replicate.column("arrival_time")
     return (replicate.arrivals - 1) / float(arrival[-1] - arrival[0])
+
+
+def _treated_share(replicate):
+    return float(np.count_nonzero(replicate.column("treated")) / replicate.arrivals)
