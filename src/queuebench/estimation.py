@@ -1,5 +1,7 @@
 """From traces to rows of `results/estimates.parquet` and `results/diagnostics.parquet`."""
 
+import math
+
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -158,7 +160,13 @@ def _row(cell, design, replicate, name, horizon, estimate):
         **intervals(estimate.value, estimate.standard_error, estimate.freedom),
         "alpha": estimate.alpha,
         "check": estimate.check,
-        "horizon_arrivals": None if horizon is None else cell.horizon_arrivals(horizon),
+        "horizon_arrivals": _horizon_arrivals(cell, horizon, estimate),
         "arrivals": replicate.arrivals,
         "note": estimate.note,
     }
+
+
+def _horizon_arrivals(cell, horizon, estimate):
+    """Return L, also of an estimator that chose its horizon; None for those without one."""
+    used = estimate.horizon if horizon is None else horizon
+    return None if math.isnan(used) else cell.horizon_arrivals(used)

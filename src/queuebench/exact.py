@@ -79,6 +79,7 @@ def solve_cell(cell):
         "truncated": [
             {
                 "horizon": horizon,
+                "horizon_arrivals": length,
                 "queue": mixed.truncated[length][0],
                 "response": mixed.truncated[length][1],
                 "queue_error": mixed.truncated_error[length][0],

@@ -152,4 +152,5 @@ def test_lepskis_rule_takes_the_shortest_horizon_that_agrees_with_all_longer_one
     assert chosen([1.0, 1.0, 1.1], [0.1, 0.5, 1.0]) == 1.0
     assert chosen([0.0, 2.0, 2.3], [0.1, 0.5, 1.0]) == 2.0
     assert chosen([0.0, 2.0, 9.0], [0.1, 0.5, 1.0]) == 9.0
-    assert chosen([0.0, 2.0, 9.0], [np.nan, np.nan, np.nan]) == 9.0
+    assert chosen([1.0, 1.0, 9.0], [0.1, 0.5, np.nan]) == 1.0
+    assert chosen([0.0, 2.0, 9.0], [np.nan, np.nan, np.nan]) == 0.0

@@ -2,7 +2,8 @@
 
 A longer horizon has less truncation bias and more variance. The rule takes the shortest horizon whose
 estimate agrees with those of all longer ones within their noise: as long as the truncation bias cannot be
-seen, the shorter horizon errs less.
+seen, the shorter horizon errs less. Horizons so long that the record gives them no standard error cannot be
+compared, and are not chosen.
 """
 
 import math
@@ -10,8 +11,9 @@ import math
 from queuebench.estimators.differences_in_q import mixed_dq
 from queuebench.estimators.registry import register
 
-_TOLERANCE = 1.0
-"""How many standard errors of the difference a longer horizon may be away."""
+_TOLERANCE = 2.0
+"""How many standard errors of the difference a longer horizon may be away. With 1 the rule flees from noise
+to the longest horizons: one of four comparisons fails by chance in most records."""
 
 
 @register("mixed_dq_auto", design="bernoulli", needs_grid=True)
@@ -19,13 +21,15 @@ def mixed_dq_auto(record, horizon=None):
     """`mixed_dq` at the horizon that Lepski's rule chooses from the study's grid.
 
     The standard error is that of the chosen estimate; that the choice was made on the same data is
-    not accounted for. Without standard errors (a short record) the longest horizon is taken.
+    not accounted for. On a record too short for any standard error the shortest horizon is taken.
     """
-    estimates = [mixed_dq(record, h) for h in record.setting.horizons]
-    for k, estimate in enumerate(estimates):
-        if all(_agree(estimate, longer) for longer in estimates[k + 1 :]):
+    grid = record.setting.horizons
+    estimates = [mixed_dq(record, h)._replace(horizon=h) for h in grid]
+    known = [estimate for estimate in estimates if not math.isnan(estimate.standard_error)]
+    for k, estimate in enumerate(known):
+        if all(_agree(estimate, longer) for longer in known[k + 1 :]):
             return estimate
-    return estimates[-1]
+    return estimates[0]
 
 
 def _agree(shorter, longer):

@@ -31,6 +31,8 @@ class Estimate(NamedTuple):
         Why something is missing, or what a specification check says, else empty.
     check : float
         P-value of the estimator's check of its own assumptions, NaN where it has none.
+    horizon : float
+        The horizon it chose for itself, in mean service times; NaN for other estimators.
     parts : ndarray of float64, shape (batches,), optional
         Pseudo-values of the batches behind the standard error: nearly independent, with the estimate as
         their mean. Those of two estimators on one record say how far the two may differ.
@@ -43,6 +45,7 @@ class Estimate(NamedTuple):
     alpha: float = math.nan
     note: str = ""
     check: float = math.nan
+    horizon: float = math.nan
     parts: np.ndarray | None = None
 
 

@@ -54,7 +54,10 @@ def estimate_log(record, config, mean_service_time, valid):
     chosen = [
         entry
         for entry in estimators_for(
-            setting.design, choices=setting.choices, structure=setting.structure is not None
+            setting.design,
+            horizons=len(setting.horizons),
+            choices=setting.choices,
+            structure=setting.structure is not None,
         )
         if valid(entry)
     ]
@@ -68,12 +71,12 @@ def estimate_log(record, config, mean_service_time, valid):
     if not curved:
         return rows, []
     _check_main(record, main)
-    horizons = [in_service_times(h, config, mean_service_time) for h in config.curve_horizons]
-    fitting = [h for h in horizons if 2 * record.setting.horizon_arrivals(h) <= record.arrivals]
+    fitting = record.setting.horizons
     for horizon in fitting:
         for entry in curved:
             rows.append(_row(entry, horizon, record, mean_service_time, main=horizon == main))
     rows.sort(key=lambda row: not row["main"])
+    horizons = [in_service_times(h, config, mean_service_time) for h in config.curve_horizons]
     return rows, _left_out([h for h in horizons if h not in fitting])
 
 
@@ -96,8 +99,15 @@ def _row(entry, horizon, record, mean_service_time, *, main):
         "alpha": estimate.alpha,
         "check": estimate.check,
         "arrivals": record.arrivals,
-        "note": estimate.note,
+        "note": estimate.note or _chosen(estimate),
     }
+
+
+def _chosen(estimate):
+    """Say which horizon an estimator took that chooses its own."""
+    if math.isnan(estimate.horizon):
+        return ""
+    return f"chose a horizon of {estimate.horizon:.4g} mean service times"
 
 
 def _check_main(record, horizon):

@@ -1,5 +1,7 @@
 """What estimators may know of a system of which only a log is known."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from queuebench.config import nearest
@@ -40,7 +42,7 @@ def log_setting(replicate, config, mean_service_time, servers, *, first_come):
     rate = config.arrival_rate or _estimated_rate(replicate)
     design = config.design
     replayed = config.structure is not None and first_come and design.kind == "bernoulli"
-    return Setting(
+    setting = Setting(
         design=design.kind,
         classes=_classes(config, servers),
         rate=rate * mean_service_time,
@@ -52,6 +54,9 @@ def log_setting(replicate, config, mean_service_time, servers, *, first_come):
         choices=config.columns.choices,
         structure=log_structure(config, servers, mean_service_time) if replayed else None,
     )
+    curve = [in_service_times(h, config, mean_service_time) for h in config.curve_horizons]
+    fitting = [h for h in curve if 2 * setting.horizon_arrivals(h) <= replicate.arrivals]
+    return replace(setting, horizons=tuple(fitting))
 
 
 def in_service_times(horizon, config, mean_service_time):

@@ -10,7 +10,9 @@ import pandas as pd
 from queuebench.tables.mse import CELL
 
 _RESPONSE = ("wdq", "wdq_markov", "wdq_observed")
-_MIXED = ("mixed_dq", "mixed_dq_markov")
+_CHOSEN = ("mixed_dq_auto",)
+"""Estimators that choose a horizon of the grid on every record."""
+_MIXED = ("mixed_dq", "mixed_dq_markov", *_CHOSEN)
 _QUEUE = ("qdq",)
 
 
@@ -27,7 +29,8 @@ def bias_decomposition(estimates, exact):
     Returns
     -------
     pandas.DataFrame
-        ``gte``, ``estimand`` (a mixture's at each replicate's own alpha, averaged),
+        ``gte``, ``estimand`` (a mixture's at each replicate's own alpha and, if it chooses one, at its
+        own horizon, averaged),
         ``interference_bias`` (what the estimator would have at an infinite horizon),
         ``truncation_bias``, and ``residual`` with its Monte Carlo standard error `residual_se` and
         `residual_error`, the bound on the oracle's own error.
@@ -43,7 +46,8 @@ def bias_decomposition(estimates, exact):
         for (design, name, horizon), group in cell.groupby(
             ["design", "estimator", "horizon"], sort=False, dropna=False
         ):
-            parts = _estimand(name, group["alpha"].to_numpy(), found, truncated.get(horizon))
+            item = _chosen(found, group) if name in _CHOSEN else truncated.get(horizon)
+            parts = _estimand(name, group["alpha"].to_numpy(), found, item)
             if parts is None:
                 continue
             estimand, limit, error = parts
@@ -74,6 +78,13 @@ _COLUMNS = [
     *CELL, "design", "estimator", "horizon", "gte", "estimand", "interference_bias",
     "truncation_bias", "residual", "residual_se", "residual_error", "sd",
 ]  # fmt: skip
+
+
+def _chosen(found, group):
+    """Return the truncated estimands at the horizon that each replicate chose."""
+    by_length = pd.DataFrame(found["truncated"]).set_index("horizon_arrivals")
+    chosen = by_length.loc[group["horizon_arrivals"]]
+    return {name: chosen[name].to_numpy() for name in chosen}
 
 
 def _estimand(name, alpha, found, truncated):
