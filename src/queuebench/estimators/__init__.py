@@ -8,6 +8,7 @@ from queuebench.estimators import (  # noqa: F401 (importing registers)
     coupled,
     differences_in_means,
     differences_in_q,
+    dq_lambda,
     horizon_choice,
     lstd,
     rate_conservation,
