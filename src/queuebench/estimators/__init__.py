@@ -11,6 +11,7 @@ from queuebench.estimators import (  # noqa: F401 (importing registers)
     dq_lambda,
     horizon_choice,
     lstd,
+    neighbours,
     rate_conservation,
     replay,
     switchback,

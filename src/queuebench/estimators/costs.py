@@ -141,7 +141,7 @@ class _Tally:
         self.service_time = np.zeros(servers)
         self.in_system = 0.0
         free = np.full(servers, -np.inf)
-        _last_departures(replicate.carry, free)
+        last_departures(replicate.carry, free)
         first = last = None
         for arrival, server, met, in_system, response in replicate.chunks(*Costs.COLUMNS):
             self._make_room(int(met.max()))
@@ -163,7 +163,7 @@ class _Tally:
             self.response = np.pad(self.response, wider)
 
 
-def _last_departures(carry, free):
+def last_departures(carry, free):
     """Set the last departure of every server from the jobs in the system when the record starts."""
     if len(carry):
         servers, departures = (as_numpy(carry.field(name)) for name in ("server", "departure"))
