@@ -5,11 +5,13 @@ module here.
 """
 
 from queuebench.estimators import (  # noqa: F401 (importing registers)
+    block_jackknife,
     coupled,
     differences_in_means,
     differences_in_q,
     dq_lambda,
     horizon_choice,
+    horvitz_thompson,
     lstd,
     neighbours,
     rate_conservation,
