@@ -9,6 +9,7 @@ from queuebench.estimators import (  # noqa: F401 (importing registers)
     coupled,
     differences_in_means,
     differences_in_q,
+    doubly_robust,
     dq_lambda,
     horizon_choice,
     horvitz_thompson,

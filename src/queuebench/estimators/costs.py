@@ -80,6 +80,17 @@ class Costs:
             self.mean, self.overall, out,
         )  # fmt: skip
 
+    def fitted(self, server, queue_length):
+        """Return the fitted response of jobs that would meet some lengths, not centred.
+
+        Parameters
+        ----------
+        server, queue_length : ndarray of int, shape (m,)
+        """
+        longest = self.response_by_length.shape[1] - 1
+        speed_class = self.setting.classes[server]
+        return self.response_by_length[speed_class, np.minimum(queue_length, longest)]
+
     @property
     def kinds(self):
         """Number of columns of the cost matrix."""

@@ -12,8 +12,9 @@ log(1 / min(p, 1 - p)))``, and at least 1, which is the naive comparison. It gro
 arrivals, nineteen of a thousand million.
 
 Assumptions: that what was assigned more than m arrivals ago no longer matters. In a queue it does, unless m
-exceeds the number of arrivals within the system's memory, hundreds at high load: the estimate is biased like
-the naive one, a little less so. Nothing is assumed about service, information or policies.
+exceeds the number of arrivals within the system's memory, hundreds at high load: the estimate is biased,
+even more so than the naive one as long as a run of treated arrivals mostly spoils the short queues for its
+last one. Nothing is assumed about service, information or policies.
 
 Standard error: batch means of the influence, with batches ten horizons long as for the naive comparison.
 """

@@ -13,7 +13,7 @@ below, the centring and leaving out equal choices are this project's adaptation.
 
 Why centred: how many jobs a set holds depends on the choice, as later jobs avoid the server it went to, so
 that without centring a constant added to all responses would be multiplied by that number's effect. The
-number of jobs in the whole system within the window does not depend on the choice; a job that is not in the set
+number of jobs in the whole system within the window does not depend on the choice; a job not in the set
 went to another server, and ``mean y`` stands for its response there. For servers that do not interact (each
 job's choices drawn whatever the queues) the sum until the next idle moment solves the server's Poisson
 equation: there a cycle from idle to idle has sum zero, so nothing is lost by stopping at it, and Differences
