@@ -7,7 +7,8 @@ from references import estimators as reference
 from queuebench.estimators import EstimationError, doubly_robust
 from queuebench.estimators.batch_means import batch_count
 from queuebench.estimators.coupled import mixed_dq_coupled
-from queuebench.estimators.doubly_robust import FOLDS, doubly_robust_dq, fit_values, residual_sums
+from queuebench.estimators.doubly_robust import FOLDS, doubly_robust_dq, fitted_values
+from queuebench.estimators.doubly_robust_trace import doubly_robust_dq_lambda
 from queuebench.estimators.lstd import Features
 from queuebench.estimators.record import Record
 from queuebench.estimators.setting import setting_of
@@ -78,8 +79,8 @@ def plain_values(record):
     return theta
 
 
-def plain_residuals(record, theta, length):
-    """Return z, and of every start the residual and the difference of values, by loops."""
+def plain_parts(record, theta):
+    """Return z, surprise, the difference of values and phi' theta by fold of all arrivals, and costs."""
     phi, apart = states(record)
     cost, fitted = plain_costs(record)
     treated, control, treatment, met_0, met_1, server, met = columns(
@@ -87,25 +88,29 @@ def plain_residuals(record, theta, length):
         "queue_if_treated", "server", "queue_length",
     )  # fmt: skip
     classes = record.setting.classes
-    response = {
-        (classes[s], q): value for s, q, value in zip(server, met, fitted, strict=True)
-    }
+    response = {(classes[s], q): value for s, q, value in zip(server, met, fitted, strict=True)}
     n = len(phi)
-    starts = n - length
-    z, residual, apart_of = np.zeros(starts), np.zeros((starts, 2)), np.zeros((starts, 2))
-    for i in range(starts):
+    z, surprise, apart_of = np.zeros(n), np.zeros((n, 2)), np.zeros((n, 2))
+    for i in range(n):
         if control[i] != treatment[i]:
             z[i] = 1 / SHARE if treated[i] else -1 / (1 - SHARE)
-        own = theta[:, fold_of(i, n)]
-        differences = [
-            cost[j + 1] + phi[j + 1] @ own - phi[j] @ own for j in range(i, i + length)
-        ]
         choice = [response.get((classes[control[i]], met_0[i]), np.nan),
                   response.get((classes[treatment[i]], met_1[i]), np.nan)]  # fmt: skip
-        surprise = fitted[i] - choice[int(treated[i])]
-        residual[i] = np.sum(differences, axis=0) + np.array([surprise, 0.0])
-        apart_of[i] = apart[i] @ own + np.array([choice[1] - choice[0], 0.0])
-    return z, residual, apart_of
+        surprise[i, 0] = fitted[i] - choice[int(treated[i])]
+        apart_of[i] = apart[i] @ theta[:, fold_of(i, n)] + np.array([choice[1] - choice[0], 0.0])
+    return z, surprise, apart_of, np.einsum("nf,fkc->knc", phi, theta), cost
+
+
+def plain_residuals(record, theta, length):
+    """Return z, and of every start the residual and the difference of values, by loops."""
+    z, surprise, apart, value, cost = plain_parts(record, theta)
+    n = len(z)
+    residual = np.zeros((n - length, 2))
+    for i in range(n - length):
+        own = value[fold_of(i, n)]
+        differences = [cost[j + 1] + own[j + 1] - own[j] for j in range(i, i + length)]
+        residual[i] = np.sum(differences, axis=0) + surprise[i]
+    return z[: n - length], residual, apart[: n - length]
 
 
 def plain_effects(z, residual, apart):
@@ -122,7 +127,7 @@ def plain_estimate(z, residual, apart):
 
 
 def test_values_against_whole_matrices(record):
-    found, expected = fit_values(record), plain_values(record)
+    found, expected = fitted_values(record), plain_values(record)
     phi, _ = states(record)
     for fold in range(FOLDS):
         values = phi @ expected[:, fold]
@@ -132,7 +137,7 @@ def test_values_against_whole_matrices(record):
 def test_residuals_start_by_start(record):
     """Each temporal difference by itself, where the estimator uses that they telescope."""
     length = record.setting.horizon_arrivals(HORIZON)
-    z, residual, apart = plain_residuals(record, fit_values(record), length)
+    z, residual, apart = plain_residuals(record, fitted_values(record), length)
     value, alpha = plain_estimate(z, residual, apart)
     found = doubly_robust_dq(record, HORIZON)
     assert found.alpha == pytest.approx(alpha, rel=1e-8)
@@ -147,12 +152,32 @@ def test_residuals_start_by_start(record):
     assert found.freedom == batches - 1 >= 9
 
 
+def test_traces_start_by_start(record):
+    """Every start's discounted temporal differences, by matrices."""
+    length = record.setting.horizon_arrivals(HORIZON)
+    z, surprise, apart, value, cost = plain_parts(record, fitted_values(record))
+    n = len(z)
+    fold = [fold_of(j, n) for j in range(n - 1)]
+    difference = np.array([cost[j + 1] + value[k, j + 1] - value[k, j] for j, k in enumerate(fold)])
+    steps = np.subtract.outer(np.arange(n - 1), np.arange(n - 1))
+    decay = length / (length + 1)
+    trace = np.where(steps >= 0, decay ** np.maximum(steps, 0), 0.0) @ z[:-1]
+    kept = slice(length, None)
+    centred = trace[kept] - trace[kept].mean()
+    direct = (apart + z[:, None] * surprise)[:-1][kept]
+    effects = np.mean(centred[:, None] * difference[kept] + direct, axis=0)
+    found = doubly_robust_dq_lambda(record, HORIZON)
+    expected = found.alpha * effects[0] + (1 - found.alpha) * effects[1]
+    assert found.value == pytest.approx(expected, rel=1e-8)
+    assert found.standard_error > 0.0
+
+
 def test_without_values_it_is_the_coupled_mixture(make_cell, tmp_path, monkeypatch):
     """But for the cost of the arrival itself, which is compared between its choices directly."""
     cell = make_cell(load=0.8, arrivals=20_000, warmup=20.0)
     (record,) = records(cell, tmp_path / "t.arrow")
     monkeypatch.setattr(
-        doubly_robust, "fit_values", lambda record: np.zeros((Features(record).number, FOLDS, 2))
+        doubly_robust, "_fit", lambda record: np.zeros((Features(record).number, FOLDS, 2))
     )
     found, coupled = doubly_robust_dq(record, 5.0), mixed_dq_coupled(record, 5.0)
     assert abs(found.value - coupled.value) < 0.5 * coupled.standard_error
@@ -164,7 +189,7 @@ def test_against_the_oracle(make_cell, tmp_path, monkeypatch):
 
     The horizon is longer than the memory, so wrong values (here twice the fitted ones) do not
     matter. Within four standard errors over 12 records (a false alarm once in 500 seeds, as a
-    standard error of 12 is known to 21 %) and 2 % for the truncation.
+    standard error of 12 is known to 21 %) and 2 % for the truncation, 15 % for what traces forget.
     """
     cell = make_cell(
         load=0.6, arrivals=30_000, system={"servers": 4},
@@ -174,15 +199,15 @@ def test_against_the_oracle(make_cell, tmp_path, monkeypatch):
     made = records(cell, tmp_path / "t.arrow", 12)
     for factor in (1.0, 2.0):
         for record in made:
-            record.shared("cross-fitted values", lambda record=record: fit_values(record))
-            record._shared["cross-fitted values"] *= factor
-        found = [doubly_robust_dq(record, 15.0) for record in made]
-        values = np.array([one.value for one in found])
-        error = values.std(ddof=1) / np.sqrt(len(values))
-        assert abs(values.mean() - exact) < 4 * error + 0.02 * abs(exact)
-        # The jackknife's errors against the spread of 12 values, known to 21 %.
-        errors = np.mean([one.standard_error for one in found])
-        assert errors == pytest.approx(values.std(ddof=1), rel=0.85)
+            fitted_values(record)[:] *= factor
+        for estimator, forgotten in ((doubly_robust_dq, 0.02), (doubly_robust_dq_lambda, 0.15)):
+            found = [estimator(record, 15.0) for record in made]
+            values = np.array([one.value for one in found])
+            error = values.std(ddof=1) / np.sqrt(len(values))
+            assert abs(values.mean() - exact) < 4 * error + forgotten * abs(exact)
+            # The jackknife's errors against the spread of 12 values, known to 21 %.
+            errors = np.mean([one.standard_error for one in found])
+            assert errors == pytest.approx(values.std(ddof=1), rel=0.85)
 
 
 def test_errors(make_cell, tmp_path):

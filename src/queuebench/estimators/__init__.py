@@ -10,6 +10,7 @@ from queuebench.estimators import (  # noqa: F401 (importing registers)
     differences_in_means,
     differences_in_q,
     doubly_robust,
+    doubly_robust_trace,
     dq_lambda,
     horizon_choice,
     horvitz_thompson,

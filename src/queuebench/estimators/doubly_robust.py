@@ -84,15 +84,10 @@ def residual_sums(record, horizon):
         folds or none of an arm.
     """
     length = max(1, record.horizon_arrivals(horizon))
-    if record.arrivals < 2 * FOLDS:
-        raise EstimationError(
-            f"cross-fitting needs at least {2 * FOLDS} arrivals, not {record.arrivals}"
-        )
-    values = record.shared("cross-fitted values", lambda: fit_values(record))
-    return _slide_record(record, length, values)
+    return _slide_record(record, length, fitted_values(record))
 
 
-class _Stretch(NamedTuple):
+class Stretch(NamedTuple):
     """Some consecutive arrivals; costs in the order fitted, queue."""
 
     phi: np.ndarray  # (m, F): features after the job has joined
@@ -101,11 +96,15 @@ class _Stretch(NamedTuple):
     own_apart: np.ndarray  # (m, 2): the cost of the arrival itself, treatment's minus control's
     surprise: np.ndarray  # (m,): by how much the arrival's fitted cost differs from its choice's
     weight: np.ndarray  # (m,): z
-    treated: np.ndarray  # (m,)
 
 
-def _stretches(record):
-    """Yield a record in `_Stretch`es."""
+def stretches(record):
+    """Yield a record in `Stretch`es.
+
+    Parameters
+    ----------
+    record : queuebench.estimators.record.Record
+    """
     costs, setting = record.costs, record.setting
     columns = slices(record.replicate, "treated", *Costs.COLUMNS, *CHOICES)
     for (phi, apart, _), (treated, *own) in zip(Features(record).chunks(), columns, strict=True):
@@ -116,19 +115,19 @@ def _stretches(record):
         joined = costs.fitted(own[1], own[2])
         own_apart = np.zeros((len(treated), 2))
         own_apart[:, 0] = fitted[1] - fitted[0]
-        yield _Stretch(
+        yield Stretch(
             phi, apart, cost[:, _MIXED], own_apart, joined - np.where(treated, fitted[1], fitted[0]),
-            arm_weights(treated, choices, setting)[:, Weighting.CHOICE], treated,
+            arm_weights(treated, choices, setting)[:, Weighting.CHOICE],
         )  # fmt: skip
 
 
-def _fold(units, arrivals):
-    """Return the fold of consecutive arrivals."""
+def fold_of(units, arrivals):
+    """Return the fold of some arrivals by their number, out of how many there are."""
     return np.minimum(units // (arrivals // FOLDS), FOLDS - 1)
 
 
-def fit_values(record):
-    """Fit the values of every fold on the other folds.
+def fitted_values(record):
+    """Return the values of every fold as fitted on the other folds, once per record.
 
     Parameters
     ----------
@@ -138,7 +137,22 @@ def fit_values(record):
     -------
     ndarray of float64, shape (F, FOLDS, 2)
         Coefficients of the features, by fold and cost (fitted, queue).
+
+    Raises
+    ------
+    EstimationError
+        If there are too few arrivals for the folds, or none of an arm.
     """
+    if record.arrivals < 2 * FOLDS:
+        raise EstimationError(
+            f"cross-fitting needs at least {2 * FOLDS} arrivals, not {record.arrivals}"
+        )
+    if np.any(record.responses.count.sum(axis=0) < 1):
+        raise EstimationError("an arm has no arrivals")
+    return record.shared("cross-fitted values", lambda: _fit(record))
+
+
+def _fit(record):
     parts = _sums(record)
     rest = [part.sum(axis=0) - part for part in parts]
     values = np.empty((rest[0].shape[2], FOLDS, len(_MIXED)))
@@ -158,7 +172,7 @@ def _sums(record):
         np.zeros((FOLDS, size + 1)), np.zeros((FOLDS, 2)),
     )  # fmt: skip
     before, last = 0, None
-    for stretch in _stretches(record):
+    for stretch in stretches(record):
         phi, cost = stretch.phi, stretch.cost
         # A transition from arrival i is complete when i + 1 is there.
         if last is not None:
@@ -166,7 +180,7 @@ def _sums(record):
         last = phi[-1:], cost[-1:]
         instruments = np.column_stack([np.ones(len(phi) - 1), phi[:-1]])
         change, cost = phi[:-1] - phi[1:], cost[1:]
-        fold = _fold(before + np.arange(len(change)), record.arrivals)
+        fold = fold_of(before + np.arange(len(change)), record.arrivals)
         for number in np.unique(fold):
             own = fold == number
             x, own_cost = instruments[own], cost[own]
@@ -188,11 +202,11 @@ def _slide_record(record, length, values):
         np.zeros((length, kinds)), np.zeros((length, kinds)), np.zeros((length, kinds)),
         np.zeros(length), np.zeros(length, np.int64), np.zeros(kinds),
     )  # fmt: skip
-    before = treatments = 0
+    before = 0
     flat = values.reshape(len(values), -1)
-    for stretch in _stretches(record):
+    for stretch in stretches(record):
         m = len(stretch.phi)
-        rows, fold = np.arange(m), _fold(before + np.arange(m), record.arrivals)
+        rows, fold = np.arange(m), fold_of(before + np.arange(m), record.arrivals)
         value = (stretch.phi @ flat).reshape(m, FOLDS, kinds)
         direct = (stretch.apart @ flat).reshape(m, FOLDS, kinds)[rows, fold] + stretch.own_apart
         start_value = value[rows, fold]
@@ -202,9 +216,6 @@ def _slide_record(record, length, values):
             *window, *sums[2:],
         )  # fmt: skip
         before += m
-        treatments += np.count_nonzero(stretch.treated)
-    if treatments in (0, before):
-        raise EstimationError("an arm has no arrivals")
     return sums
 
 

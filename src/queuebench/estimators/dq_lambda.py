@@ -92,7 +92,7 @@ def _follow_record(record, length):
         cost = np.empty((len(treated), COSTS))
         costs.matrix(*own, cost)
         weight = arm_weights(treated, chosen, setting)
-        _follow(
+        follow(
             before - length, batch_length, length / (length + 1), cost[:, _MIXED], weight, *state, *sums[2:]
         )  # fmt: skip
         before += len(treated)
@@ -103,7 +103,7 @@ def _follow_record(record, length):
 
 
 @kernel
-def _follow(
+def follow(
     unit, batch_length, decay, cost, weight, trace, square, reach, count, total, weights, product,
     moments,
 ):  # fmt: skip
