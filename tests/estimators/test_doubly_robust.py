@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 from references import estimators as reference
 
-from queuebench.estimators import EstimationError, doubly_robust
+from queuebench.estimators import EstimationError
 from queuebench.estimators.batch_means import batch_count
 from queuebench.estimators.coupled import mixed_dq_coupled
-from queuebench.estimators.doubly_robust import FOLDS, doubly_robust_dq, fitted_values
+from queuebench.estimators.cross_fitted_values import FOLDS, fitted_values
+from queuebench.estimators.doubly_robust import doubly_robust_dq
 from queuebench.estimators.doubly_robust_trace import doubly_robust_dq_lambda
 from queuebench.estimators.lstd import Features
 from queuebench.estimators.record import Record
@@ -29,8 +30,8 @@ def records(cell, path, replicates=1):
 @pytest.fixture(params=[0.0, 0.5])
 def record(request, make_cell, tmp_path):
     cell = make_cell(
-        load=0.8, arrivals=2500, warmup=20.0, system={"servers": 4, "treated_share": SHARE},
-        treatment={"policy": "power_of_d", "d": 3}, travel_time=request.param,
+        load=0.8, arrivals=1500, warmup=20.0, system={"servers": 4, "treated_share": SHARE},
+        treatment={"policy": "power_of_d", "d": 3}, travel_time=request.param, horizon=HORIZON,
         speeds={"kind": "two_speed", "ratio": 1.5},
     )  # fmt: skip
     return records(cell, tmp_path / "t.arrow")[0]
@@ -57,25 +58,25 @@ def plain_costs(record):
     return cost - cost.mean(axis=0), fitted
 
 
+def part_of(i, n):
+    """Return the batch of an arrival: a horizon has six of them."""
+    batches = batch_count(n, 6)
+    return min(i // (n // batches), batches - 1)
+
+
 def fold_of(i, n):
-    return min(i // (n // FOLDS), FOLDS - 1)
+    return part_of(i, n) * FOLDS // batch_count(n, 6)
 
 
-def plain_values(record):
-    """Return theta of every fold and cost, from the transitions of the other folds."""
-    phi, _ = states(record)
-    cost, _ = plain_costs(record)
-    n = len(phi)
-    folds = np.array([fold_of(i, n) for i in range(n - 1)])
-    theta = np.zeros((phi.shape[1], FOLDS, 2))
-    for fold in range(FOLDS):
-        now, after = phi[:-1][folds != fold], phi[1:][folds != fold]
-        later = cost[1:][folds != fold]
-        centred = now - now.mean(axis=0)
-        matrix = centred.T @ (now - after)
-        seen = np.diag(matrix) > 1e-4 * np.diag(matrix).max()
-        right = centred.T @ (later - later.mean(axis=0))
-        theta[seen, fold] = np.linalg.solve(matrix[np.ix_(seen, seen)], right[seen])
+def plain_values(phi, cost, used):
+    """Return theta of both costs from the transitions used."""
+    now, after, later = phi[:-1][used], phi[1:][used], cost[1:][used]
+    centred = now - now.mean(axis=0)
+    matrix = centred.T @ (now - after)
+    seen = np.diag(matrix) > 1e-4 * np.diag(matrix).max()
+    right = centred.T @ (later - later.mean(axis=0))
+    theta = np.zeros((phi.shape[1], 2))
+    theta[seen] = np.linalg.solve(matrix[np.ix_(seen, seen)], right[seen])
     return theta
 
 
@@ -127,17 +128,19 @@ def plain_estimate(z, residual, apart):
 
 
 def test_values_against_whole_matrices(record):
-    found, expected = fitted_values(record), plain_values(record)
-    phi, _ = states(record)
+    fit, (phi, _), (cost, _) = fitted_values(record), states(record), plain_costs(record)
+    n = len(phi)
+    folds = np.array([fold_of(i, n) for i in range(n - 1)])
     for fold in range(FOLDS):
-        values = phi @ expected[:, fold]
-        np.testing.assert_allclose(phi @ found[:, fold], values, atol=1e-6 * np.abs(values).max())
+        values = phi @ plain_values(phi, cost, folds != fold)
+        found = phi @ fit.values[:, fold]
+        np.testing.assert_allclose(found, values, atol=1e-6 * np.abs(values).max())
 
 
 def test_residuals_start_by_start(record):
     """Each temporal difference by itself, where the estimator uses that they telescope."""
     length = record.setting.horizon_arrivals(HORIZON)
-    z, residual, apart = plain_residuals(record, fitted_values(record), length)
+    z, residual, apart = plain_residuals(record, fitted_values(record).values, length)
     value, alpha = plain_estimate(z, residual, apart)
     found = doubly_robust_dq(record, HORIZON)
     assert found.alpha == pytest.approx(alpha, rel=1e-8)
@@ -152,39 +155,55 @@ def test_residuals_start_by_start(record):
     assert found.freedom == batches - 1 >= 9
 
 
-def test_traces_start_by_start(record):
-    """Every start's discounted temporal differences, by matrices."""
-    length = record.setting.horizon_arrivals(HORIZON)
-    z, surprise, apart, value, cost = plain_parts(record, fitted_values(record))
+def plain_traces(record, length, value, fold, used):
+    """Return the effects of both costs from the transitions used, by discounted sums of every start."""
+    z, surprise, apart, _, cost = plain_parts(record, fitted_values(record).values)
     n = len(z)
-    fold = [fold_of(j, n) for j in range(n - 1)]
     difference = np.array([cost[j + 1] + value[k, j + 1] - value[k, j] for j, k in enumerate(fold)])
     steps = np.subtract.outer(np.arange(n - 1), np.arange(n - 1))
     decay = length / (length + 1)
-    trace = np.where(steps >= 0, decay ** np.maximum(steps, 0), 0.0) @ z[:-1]
-    kept = slice(length, None)
-    centred = trace[kept] - trace[kept].mean()
-    direct = (apart + z[:, None] * surprise)[:-1][kept]
-    effects = np.mean(centred[:, None] * difference[kept] + direct, axis=0)
+    trace = (np.where(steps >= 0, decay ** np.maximum(steps, 0), 0.0) @ z[:-1])[used]
+    return np.mean((trace - trace.mean())[:, None] * difference[used], axis=0)
+
+
+def test_traces_start_by_start(record):
+    """Value, and the jackknife in which V is fitted again, without its sums."""
+    length, fit = record.setting.horizon_arrivals(HORIZON), fitted_values(record)
+    z, surprise, own, value, cost = plain_parts(record, fit.values)
+    n = len(z)
+    fold = [fold_of(j, n) for j in range(n - 1)]
+    later = np.arange(n - 1) >= length
+    direct = (own + z[:, None] * surprise)[:-1]
     found = doubly_robust_dq_lambda(record, HORIZON)
-    expected = found.alpha * effects[0] + (1 - found.alpha) * effects[1]
-    assert found.value == pytest.approx(expected, rel=1e-8)
-    assert found.standard_error > 0.0
+    mixture = np.array([found.alpha, 1 - found.alpha])
+    effects = plain_traces(record, length, value, fold, later) + direct[later].mean(axis=0)
+    assert found.value == pytest.approx(effects @ mixture, rel=1e-8)
+    (phi, apart), left_out = states(record), []
+    in_folds = np.einsum("nf,nfk->nk", apart, fit.values[:, [fold_of(i, n) for i in range(n)]]
+                         .transpose(1, 0, 2))  # fmt: skip
+    batch = np.array([part_of(j, n) for j in range(n - 1)])
+    for one in range(batch.max() + 1):
+        theta = plain_values(phi, cost, batch != one)
+        used = later & (batch != one)
+        again = (direct + (apart @ theta - in_folds)[:-1])[used].mean(axis=0)
+        again += plain_traces(record, length, (phi @ theta)[None], np.zeros(n - 1, int), used)
+        left_out.append(again @ mixture)
+    error = np.sqrt(batch.max() * np.var(left_out))
+    assert found.standard_error == pytest.approx(error, rel=1e-6)
+    assert found.freedom == batch.max()
 
 
-def test_without_values_it_is_the_coupled_mixture(make_cell, tmp_path, monkeypatch):
+def test_without_values_it_is_the_coupled_mixture(make_cell, tmp_path):
     """But for the cost of the arrival itself, which is compared between its choices directly."""
     cell = make_cell(load=0.8, arrivals=20_000, warmup=20.0)
     (record,) = records(cell, tmp_path / "t.arrow")
-    monkeypatch.setattr(
-        doubly_robust, "_fit", lambda record: np.zeros((Features(record).number, FOLDS, 2))
-    )
+    fitted_values(record).values[:] = 0.0
     found, coupled = doubly_robust_dq(record, 5.0), mixed_dq_coupled(record, 5.0)
     assert abs(found.value - coupled.value) < 0.5 * coupled.standard_error
     assert found.alpha == pytest.approx(coupled.alpha, rel=0.2)
 
 
-def test_against_the_oracle(make_cell, tmp_path, monkeypatch):
+def test_against_the_oracle(make_cell, tmp_path):
     """N = 4, load 0.6, d = 2 against 3, with the values as fitted and with wrong ones.
 
     The horizon is longer than the memory, so wrong values (here twice the fitted ones) do not
@@ -199,7 +218,7 @@ def test_against_the_oracle(make_cell, tmp_path, monkeypatch):
     made = records(cell, tmp_path / "t.arrow", 12)
     for factor in (1.0, 2.0):
         for record in made:
-            fitted_values(record)[:] *= factor
+            fitted_values(record).values[:] *= factor
         for estimator, forgotten in ((doubly_robust_dq, 0.02), (doubly_robust_dq_lambda, 0.15)):
             found = [estimator(record, 15.0) for record in made]
             values = np.array([one.value for one in found])

@@ -15,12 +15,11 @@ Jiang and Li, Doubly robust off-policy value evaluation for reinforcement learni
 Double reinforcement learning (2020), for cross-fitting; that the two choices of one arrival are compared is
 this project's.
 
-V is linear in the features of `queuebench.estimators.lstd`, fitted by LSTD(0), and cross-fitted: the record
-is cut into `FOLDS`, and the V of a start was fitted on the other folds (a window may reach L arrivals into
-the next one). There is one V for the fitted response cost and one for the queue cost, and the two estimates
-are mixed as in `queuebench.estimators.coupled`. The fitted cost of the arrival itself also differs between
-its choices, by what the fit says for the lengths there; where the job met another length, after a travel
-time, that is corrected through ``z_i`` too.
+V is that of `queuebench.estimators.cross_fitted_values`: the V of a start was fitted on the other folds of the
+record (a window may reach L arrivals into the next one). There is one V for the fitted response cost and
+one for the queue cost, and the two estimates are mixed as in `queuebench.estimators.coupled`. The fitted cost
+of the arrival itself also differs between its choices, by what the fit says for the lengths there; where the
+job met another length, after a travel time, that is corrected through ``z_i`` too.
 
 Assumptions: those of `queuebench.estimators.coupled`, and departures. Queue lengths need not be the state.
 
@@ -29,28 +28,14 @@ is, since errors in V enter the estimate only through the end of the window: too
 short against the memory of the system.
 """
 
-from typing import NamedTuple
-
 import numpy as np
 
 from queuebench.estimators.batch_means import BLOCKS, block_of
-from queuebench.estimators.costs import Cost, Costs
 from queuebench.estimators.coupled import estimate_mixed
-from queuebench.estimators.lstd import Features, Sums, coefficients, slices
-from queuebench.estimators.registry import EstimationError, register
-from queuebench.estimators.weighted_windows import (
-    CHOICES,
-    COSTS,
-    Weighting,
-    arm_weights,
-    empty_sums,
-)
+from queuebench.estimators.cross_fitted_values import FOLDS, fitted_values, stretches
+from queuebench.estimators.registry import register
+from queuebench.estimators.weighted_windows import empty_sums
 from queuebench.jit import kernel
-
-FOLDS = 5
-"""Parts of the record; the values of each are fitted on the others."""
-
-_MIXED = [Cost.FITTED, Cost.QUEUE]
 
 # See `queuebench.estimators.windows`.
 _FRESH_SUM_EVERY = 64
@@ -87,115 +72,10 @@ def residual_sums(record, horizon):
     return _slide_record(record, length, fitted_values(record))
 
 
-class Stretch(NamedTuple):
-    """Some consecutive arrivals; costs in the order fitted, queue."""
-
-    phi: np.ndarray  # (m, F): features after the job has joined
-    apart: np.ndarray  # (m, F): their difference, treatment's choice minus control's
-    cost: np.ndarray  # (m, 2): centred
-    own_apart: np.ndarray  # (m, 2): the cost of the arrival itself, treatment's minus control's
-    surprise: np.ndarray  # (m,): by how much the arrival's fitted cost differs from its choice's
-    weight: np.ndarray  # (m,): z
-
-
-def stretches(record):
-    """Yield a record in `Stretch`es.
-
-    Parameters
-    ----------
-    record : queuebench.estimators.record.Record
-    """
-    costs, setting = record.costs, record.setting
-    columns = slices(record.replicate, "treated", *Costs.COLUMNS, *CHOICES)
-    for (phi, apart, _), (treated, *own) in zip(Features(record).chunks(), columns, strict=True):
-        own, choices = own[: len(Costs.COLUMNS)], own[len(Costs.COLUMNS) :]
-        cost = np.empty((len(treated), COSTS))
-        costs.matrix(*own, cost)
-        fitted = [costs.fitted(choices[arm], choices[2 + arm]) for arm in (0, 1)]
-        joined = costs.fitted(own[1], own[2])
-        own_apart = np.zeros((len(treated), 2))
-        own_apart[:, 0] = fitted[1] - fitted[0]
-        yield Stretch(
-            phi, apart, cost[:, _MIXED], own_apart, joined - np.where(treated, fitted[1], fitted[0]),
-            arm_weights(treated, choices, setting)[:, Weighting.CHOICE],
-        )  # fmt: skip
-
-
-def fold_of(units, arrivals):
-    """Return the fold of some arrivals by their number, out of how many there are."""
-    return np.minimum(units // (arrivals // FOLDS), FOLDS - 1)
-
-
-def fitted_values(record):
-    """Return the values of every fold as fitted on the other folds, once per record.
-
-    Parameters
-    ----------
-    record : queuebench.estimators.record.Record
-
-    Returns
-    -------
-    ndarray of float64, shape (F, FOLDS, 2)
-        Coefficients of the features, by fold and cost (fitted, queue).
-
-    Raises
-    ------
-    EstimationError
-        If there are too few arrivals for the folds, or none of an arm.
-    """
-    if record.arrivals < 2 * FOLDS:
-        raise EstimationError(
-            f"cross-fitting needs at least {2 * FOLDS} arrivals, not {record.arrivals}"
-        )
-    if np.any(record.responses.count.sum(axis=0) < 1):
-        raise EstimationError("an arm has no arrivals")
-    return record.shared("cross-fitted values", lambda: _fit(record))
-
-
-def _fit(record):
-    parts = _sums(record)
-    rest = [part.sum(axis=0) - part for part in parts]
-    values = np.empty((rest[0].shape[2], FOLDS, len(_MIXED)))
-    for fold in range(FOLDS):
-        change, cost, totals, costs = (part[fold] for part in rest)
-        for k in range(len(_MIXED)):
-            sums = Sums(change, cost[:, k], totals, np.append(totals, costs[k]), None)
-            values[:, fold, k] = coefficients(sums)
-    return values
-
-
-def _sums(record):
-    """Return what LSTD(0) needs of every fold: `Sums` of the features alone, and of both costs."""
-    size = Features(record).number
-    parts = (
-        np.zeros((FOLDS, size + 1, size)), np.zeros((FOLDS, size + 1, 2)),
-        np.zeros((FOLDS, size + 1)), np.zeros((FOLDS, 2)),
-    )  # fmt: skip
-    before, last = 0, None
-    for stretch in stretches(record):
-        phi, cost = stretch.phi, stretch.cost
-        # A transition from arrival i is complete when i + 1 is there.
-        if last is not None:
-            phi, cost = np.concatenate([last[0], phi]), np.concatenate([last[1], cost])
-        last = phi[-1:], cost[-1:]
-        instruments = np.column_stack([np.ones(len(phi) - 1), phi[:-1]])
-        change, cost = phi[:-1] - phi[1:], cost[1:]
-        fold = fold_of(before + np.arange(len(change)), record.arrivals)
-        for number in np.unique(fold):
-            own = fold == number
-            x, own_cost = instruments[own], cost[own]
-            more = x.T @ change[own], x.T @ own_cost, x.sum(axis=0), own_cost.sum(axis=0)
-            for part, added in zip(parts, more, strict=True):
-                part[number] += added
-        before += len(change)
-    return parts
-
-
-def _slide_record(record, length, values):
-    starts = record.arrivals - length
-    sums = empty_sums(starts, length, 1, len(_MIXED))
+def _slide_record(record, length, fit):
+    starts, kinds = record.arrivals - length, fit.values.shape[2]
+    sums = empty_sums(starts, length, 1, kinds)
     batch_length = max(1, starts // len(sums.moments))
-    kinds = len(_MIXED)
     # Of the last L arrivals: cost, value subtracted (V of the start), what is added to the product,
     # z and fold; and the running sums of costs.
     window = (
@@ -203,10 +83,10 @@ def _slide_record(record, length, values):
         np.zeros(length), np.zeros(length, np.int64), np.zeros(kinds),
     )  # fmt: skip
     before = 0
-    flat = values.reshape(len(values), -1)
+    flat = fit.values.reshape(len(fit.values), -1)
     for stretch in stretches(record):
         m = len(stretch.phi)
-        rows, fold = np.arange(m), fold_of(before + np.arange(m), record.arrivals)
+        rows, fold = np.arange(m), fit.fold_of(before + np.arange(m))
         value = (stretch.phi @ flat).reshape(m, FOLDS, kinds)
         direct = (stretch.apart @ flat).reshape(m, FOLDS, kinds)[rows, fold] + stretch.own_apart
         start_value = value[rows, fold]
