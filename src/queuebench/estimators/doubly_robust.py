@@ -15,8 +15,8 @@ Jiang and Li, Doubly robust off-policy value evaluation for reinforcement learni
 Double reinforcement learning (2020), for cross-fitting; that the two choices of one arrival are compared is
 this project's.
 
-V is that of `queuebench.estimators.cross_fitted_values`: the V of a start was fitted on the other folds of the
-record (a window may reach L arrivals into the next one). There is one V for the fitted response cost and
+V is that of `queuebench.estimators.cross_fitted_values`: the V of a start was fitted on the other folds of
+the record (a window may reach L arrivals into the next one). There is one V for the fitted response cost and
 one for the queue cost, and the two estimates are mixed as in `queuebench.estimators.coupled`. The fitted cost
 of the arrival itself also differs between its choices, by what the fit says for the lengths there; where the
 job met another length, after a travel time, that is corrected through ``z_i`` too.
