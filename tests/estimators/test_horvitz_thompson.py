@@ -94,8 +94,16 @@ def test_unbiased_where_the_past_is_forgotten(make_cell, tmp_path):
     assert abs(np.mean(plain) - weights[0]) < 4 * error
 
 
-def test_an_exposure_without_jobs_is_an_error(make_cell, tmp_path):
+def test_an_arm_without_arrivals_is_an_error(make_cell, tmp_path):
     cell = make_cell(arrivals=200, warmup=10.0, system={"servers": 4, "treated_share": 1e-9})
     (record,) = records(cell, tmp_path / "t.arrow")
-    with pytest.raises(EstimationError, match="no job follows 1 arrivals of one of the arms"):
+    with pytest.raises(EstimationError, match="an arm has no arrivals"):
         horvitz_thompson(record)
+
+
+def test_alternating_arms_leave_nothing_to_compare(make_cell):
+    setting = setting_of(make_cell(arrivals=8000, system={"servers": 4}), "bernoulli")
+    columns = {"treated": np.arange(8000) % 2 == 0, "response_time": np.ones(8000)}
+    found = horvitz_thompson(Record(LogReplicate(0, 8000, 0.0, 1.0, None, columns), setting))
+    assert np.isnan(found.value)
+    assert found.note == "an arm never had 3 arrivals in a row"

@@ -51,7 +51,9 @@ def horvitz_thompson(record, horizon=None):
     batches = batch_count(record.arrivals, correlated)
     sums = exposed_responses(record.replicate, run, max(1, batches))
     if min(sums.count.sum(axis=0)) < 1:
-        raise EstimationError(f"no job follows {run} arrivals of one of the arms")
+        if run == 1:
+            raise EstimationError("an arm has no arrivals")
+        return Estimate(math.nan, note=f"an arm never had {run} arrivals in a row")
     if batches < FEWEST_BATCHES:
         return Estimate(difference(sums), note="record too short for batch means")
     jobs = sums.count.sum()
