@@ -7,7 +7,7 @@ from statsmodels.stats.sandwich_covariance import S_hac_simple
 
 from queuebench.estimators.batch_means import BLOCKS, ArmSums, difference, influence
 from queuebench.estimators.costs import Cost
-from queuebench.estimators.differences_in_q import _mixed, optimal_weight
+from queuebench.estimators.differences_in_q import mixed_effect, optimal_weight
 from queuebench.estimators.inference import (
     andrews_lags,
     batch_means_error,
@@ -112,7 +112,7 @@ def test_the_mixtures_jackknife_leaves_out_a_batch_at_a_time(make_cell, tmp_path
         alpha = reference.optimal_alpha(list(w), list(c))
         mixed = alpha * w + (1 - alpha) * c
         expected.append(mixed[treated[kept]].mean() - mixed[~treated[kept]].mean())
-    found = _mixed(Cost.MARKOV, *sums.left_out())
+    found = mixed_effect(Cost.MARKOV, *sums.left_out())
     np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-9)
     assert jackknife_error(found) > 0
     assert optimal_weight(sums.moment_sums(), Cost.MARKOV) != 0.5

@@ -5,11 +5,17 @@ module here.
 """
 
 from queuebench.estimators import (  # noqa: F401 (importing registers)
+    block_jackknife,
     coupled,
     differences_in_means,
     differences_in_q,
+    doubly_robust,
+    doubly_robust_trace,
+    dq_lambda,
     horizon_choice,
+    horvitz_thompson,
     lstd,
+    neighbours,
     rate_conservation,
     replay,
     switchback,

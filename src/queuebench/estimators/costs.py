@@ -80,6 +80,17 @@ class Costs:
             self.mean, self.overall, out,
         )  # fmt: skip
 
+    def fitted(self, server, queue_length):
+        """Return the fitted response of jobs that would meet some lengths, not centred.
+
+        Parameters
+        ----------
+        server, queue_length : ndarray of int, shape (m,)
+        """
+        longest = self.response_by_length.shape[1] - 1
+        speed_class = self.setting.classes[server]
+        return self.response_by_length[speed_class, np.minimum(queue_length, longest)]
+
     @property
     def kinds(self):
         """Number of columns of the cost matrix."""
@@ -141,7 +152,7 @@ class _Tally:
         self.service_time = np.zeros(servers)
         self.in_system = 0.0
         free = np.full(servers, -np.inf)
-        _last_departures(replicate.carry, free)
+        last_departures(replicate.carry, free)
         first = last = None
         for arrival, server, met, in_system, response in replicate.chunks(*Costs.COLUMNS):
             self._make_room(int(met.max()))
@@ -163,7 +174,7 @@ class _Tally:
             self.response = np.pad(self.response, wider)
 
 
-def _last_departures(carry, free):
+def last_departures(carry, free):
     """Set the last departure of every server from the jobs in the system when the record starts."""
     if len(carry):
         servers, departures = (as_numpy(carry.field(name)) for name in ("server", "departure"))

@@ -54,13 +54,29 @@ def fixed_estimate(record, horizon, weighting, cost):
     -------
     Estimate
     """
-    sums = weighted_sums(record, horizon)
-    whole = sums.whole(weighting)
-    value, note = float(whole.effects()[cost]), _note(sums, whole)
-    if not sums.enough_batches:
-        return Estimate(value, note=note)
     mixture = np.zeros(COSTS)
     mixture[cost] = 1.0
+    return estimate_fixed(weighted_sums(record, horizon), weighting, mixture)
+
+
+def estimate_fixed(sums, weighting, mixture):
+    """Estimate with a weighted sum of costs, from sums over a record.
+
+    Parameters
+    ----------
+    sums : queuebench.estimators.weighted_windows.WeightedSums
+    weighting : int
+    mixture : ndarray, shape (kinds,)
+        Weights of the costs.
+
+    Returns
+    -------
+    Estimate
+    """
+    whole = sums.whole(weighting)
+    value, note = float(whole.effects() @ mixture), _note(sums, whole)
+    if not sums.enough_batches:
+        return Estimate(value, note=note)
     influence = sums.influence(weighting, mixture)
     starts, by_batch = sums.count.sum(), merge_blocks(influence)
     return Estimate(
@@ -91,7 +107,26 @@ def mixed_estimate(record, horizon, weighting, costs, controls=()):
     Estimate
         ``alpha`` is the weight of the first cost.
     """
-    sums = weighted_sums(record, horizon, controls=bool(controls))
+    return estimate_mixed(
+        weighted_sums(record, horizon, controls=bool(controls)), weighting, costs, controls
+    )
+
+
+def estimate_mixed(sums, weighting, costs, controls=()):
+    """Estimate with the mixture that varies least, from sums over a record.
+
+    Parameters
+    ----------
+    sums : queuebench.estimators.weighted_windows.WeightedSums
+    weighting : int
+    costs, controls : sequence of int
+        Columns, see `mixed_estimate`.
+
+    Returns
+    -------
+    Estimate
+        ``alpha`` is the weight of the first cost.
+    """
     whole = sums.whole(weighting)
     mixture = least_variance(whole.covariance(), costs, controls)
     value, alpha = float(whole.effects() @ mixture), float(mixture[costs[0]])
@@ -151,7 +186,7 @@ def least_variance(covariance, costs, controls=()):
 
 def _note(sums, part):
     """Return what is to be said of an estimate: too few batches, or nothing to compare."""
-    if part.moment[0, 0] == 0.0:
+    if not part.moment.any():
         return NEVER_APART
     return "" if sums.enough_batches else TOO_SHORT
 

@@ -80,7 +80,7 @@ def _mixture(record, horizon, cost):
     value = difference(arms)
     if not sums.enough_batches:
         return Estimate(value, alpha=alpha, note=_TOO_SHORT)
-    left_out = _mixed(cost, *sums.left_out())
+    left_out = mixed_effect(cost, *sums.left_out())
     return Estimate(
         value,
         jackknife_error(left_out),
@@ -91,7 +91,7 @@ def _mixture(record, horizon, cost):
     )
 
 
-def _mixed(cost, moments, count, total):
+def mixed_effect(cost, moments, count, total):
     """Return the mixture's estimate from sums over parts of the record, one for each part."""
     alpha = optimal_weight(moments, cost)[..., None]
     mean = (alpha * total[cost] + (1 - alpha) * total[Cost.QUEUE]) / count

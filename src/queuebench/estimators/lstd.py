@@ -32,6 +32,9 @@ from queuebench.estimators.weighted_windows import CHOICES
 from queuebench.jit import kernel
 
 LEVELS = 14
+AT_ONCE = 1024
+"""Arrivals whose features are computed at a time."""
+
 _CURVED = 5
 _BETWEEN = 2
 _MOST_GROUPS = 2
@@ -114,6 +117,21 @@ def solve(sums):
     -------
     float
     """
+    return float(coefficients(sums) @ sums.apart / sums.totals[0])
+
+
+def coefficients(sums):
+    """Return theta from sums over a record or a part of it.
+
+    Parameters
+    ----------
+    sums : Sums
+
+    Returns
+    -------
+    ndarray of float64, shape (F,)
+        Zero for features that hardly ever vary.
+    """
     transitions = sums.totals[0]
     mean, mean_cost = sums.totals[1:-1] / transitions, sums.totals[-1] / transitions
     change = sums.change[1:] - np.outer(mean, sums.change[0])
@@ -123,8 +141,9 @@ def solve(sums):
     used = moves > _RARE * moves.max()
     scale = np.sqrt(moves[used])
     scaled = change[np.ix_(used, used)] / np.outer(scale, scale)
-    theta = np.linalg.lstsq(scaled, right[used] / scale, rcond=1e-10)[0] / scale
-    return float(theta @ sums.apart[used] / transitions)
+    theta = np.zeros(len(used))
+    theta[used] = np.linalg.lstsq(scaled, right[used] / scale, rcond=1e-10)[0] / scale
+    return theta
 
 
 def _sums(record, trace, batches):
@@ -211,7 +230,7 @@ class Features:
             np.ones(servers),
             LEVELS,
         )
-        for columns in record.replicate.chunks(*Costs.COLUMNS, "treated", *CHOICES):
+        for columns in slices(record.replicate, *Costs.COLUMNS, "treated", *CHOICES):
             arrival, server, _, in_system, response, treated, *choices = columns
             exactly = np.empty((len(arrival), len(self._sizes), LEVELS))
             occupancy.fill(arrival, server, response, exactly)
@@ -240,6 +259,20 @@ class Features:
         for g in range(len(self._sizes)):
             flat += [k[:, g, :_BETWEEN] * k[:, h, :_BETWEEN] for h in range(g)]
         return np.hstack(flat)
+
+
+def slices(replicate, *names):
+    """Yield tuples of columns of at most `AT_ONCE` arrivals, whose features fit into the cache.
+
+    Parameters
+    ----------
+    replicate : queuebench.trace.Replicate
+    *names : str
+        Columns of the trace.
+    """
+    for columns in replicate.chunks(*names):
+        for begin in range(0, len(columns[0]), AT_ONCE):
+            yield tuple(column[begin : begin + AT_ONCE] for column in columns)
 
 
 def server_groups(classes):

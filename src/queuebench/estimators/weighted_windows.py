@@ -61,6 +61,9 @@ class Part(NamedTuple):
 class WeightedSums(NamedTuple):
     """Sums over blocks of starts at one horizon.
 
+    Other estimators that are a covariance ``mean(e c) - mean(e) mean(c)`` use them with their own
+    units instead of starts, weights e instead of z and values c instead of Q, see `empty_sums`.
+
     Attributes
     ----------
     length : int
@@ -124,6 +127,34 @@ class WeightedSums(NamedTuple):
         )
 
 
+def empty_sums(units, length, weightings, kinds):
+    """Return sums of nothing yet, with batches for as many units.
+
+    Parameters
+    ----------
+    units : int
+        Number of starts, or whatever is summed.
+    length : int
+        Over how many units they are correlated.
+    weightings, kinds : int
+
+    Returns
+    -------
+    WeightedSums
+    """
+    batches = batch_count(units, length)
+    used = max(1, batches)
+    return WeightedSums(
+        length,
+        batches > 0,
+        np.zeros(used * BLOCKS),
+        np.zeros((used * BLOCKS, kinds)),
+        np.zeros((used * BLOCKS, weightings)),
+        np.zeros((used * BLOCKS, weightings, kinds)),
+        np.zeros((used, weightings, kinds + 1, kinds + 1)),
+    )
+
+
 def weighted_sums(record, horizon, *, controls=False):
     """Return the sums of a record at a horizon, computed once per record and horizon.
 
@@ -156,16 +187,9 @@ def weighted_sums(record, horizon, *, controls=False):
 def _slide_record(record, length, number):
     replicate, costs, setting = record.replicate, record.costs, record.setting
     starts = record.arrivals - length
-    batches = batch_count(starts, length)
-    used = max(1, batches)
     kinds, weightings = COSTS + number, len(Weighting) if setting.choices else 1
-    sums = (
-        np.zeros(used * BLOCKS),
-        np.zeros((used * BLOCKS, kinds)),
-        np.zeros((used * BLOCKS, weightings)),
-        np.zeros((used * BLOCKS, weightings, kinds)),
-        np.zeros((used, weightings, kinds + 1, kinds + 1)),
-    )
+    sums = empty_sums(starts, length, weightings, kinds)
+    batch_length = max(1, starts // len(sums.moments))
     window = (np.zeros((length + 1, kinds)), np.zeros((length + 1, weightings)), np.zeros(kinds))
     controls = Controls(replicate, costs) if number else None
     before = 0
@@ -177,9 +201,9 @@ def _slide_record(record, length, number):
         if controls:
             controls.fill(*own, control)
         weight = arm_weights(treated, chosen, setting)
-        _slide(before, max(1, starts // used), cost, control, weight, *window, *sums)
+        _slide(before, batch_length, cost, control, weight, *window, *sums[2:])
         before += len(treated)
-    return WeightedSums(length, batches > 0, *sums)
+    return sums
 
 
 CHOICES = ("server_if_control", "server_if_treated", "queue_if_control", "queue_if_treated")

@@ -1,0 +1,162 @@
+"""Doubly robust DQ(lambda): learned values, and temporal differences on eligibility traces.
+
+The doubly robust estimate of `queuebench.estimators.doubly_robust` with the fading memory of
+`queuebench.estimators.dq_lambda` instead of a window: the mean of ::
+
+    V(x_j^1) - V(x_j^0) + e_j (c_{j+1} - mean c + V(x_{j+1}) - V(x_j))
+
+with the traces ``e_j = lambda e_{j-1} + z_j`` of the coupled arms' weights and ``lambda = L / (L + 1)``.
+Temporal differences that are not correlated with each other, as with the right V, give half the variance of
+a window, while a wrong V costs ``sum_k (1 - lambda) lambda^(k-1) E[z_i (V - V*)(x_{i+k})]`` of bias. Sources:
+as there, and Sutton and Barto, Reinforcement Learning (2018), chapter 12.
+
+Both values of a temporal difference are those of its own fold, so the starts before a fold's boundary mix two
+fits. A short horizon leans on V, as LSTD does, a long one on the costs that followed.
+
+Assumptions: those of `queuebench.estimators.doubly_robust`. A first pass fits V, a second one follows the
+traces; the first L arrivals build them up and are not averaged.
+
+Standard error: delete-a-batch jackknife in which V is fitted again without the batch, with the mixture's
+weight as it is, for the least variance is flat in it. The estimate is linear in V's coefficients, so sums by
+batch are all that is needed. Batches are those over which responses are correlated, as for LSTD; the kernel
+error takes V as it is.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from queuebench.estimators.batch_means import BLOCKS, block_of
+from queuebench.estimators.coupled import NEVER_APART, TOO_SHORT, estimate_mixed
+from queuebench.estimators.cross_fitted_values import FOLDS, fitted_values, stretches
+from queuebench.estimators.dq_lambda import follow
+from queuebench.estimators.inference import jackknife_error, jackknife_parts
+from queuebench.estimators.registry import register
+from queuebench.estimators.weighted_windows import empty_sums
+from queuebench.jit import kernel
+
+
+@register("doubly_robust_dq_lambda", design="bernoulli", uses_horizon=True, needs_choices=True)
+def doubly_robust_dq_lambda(record, horizon):
+    """`dq_lambda_coupled` on temporal differences of cross-fitted values."""
+    length, fit = record.horizon_arrivals(horizon), fitted_values(record)
+    sums, linear = _follow_record(record, length, fit)
+    estimate = estimate_mixed(sums, 0, (0, 1))
+    if not fit.batches:
+        note = estimate.note if estimate.note == NEVER_APART else TOO_SHORT
+        return estimate._replace(standard_error=np.nan, freedom=0, note=note, parts=None)
+    left_out = linear.left_out(fit, np.array([estimate.alpha, 1.0 - estimate.alpha]))
+    return estimate._replace(
+        standard_error=jackknife_error(left_out),
+        freedom=fit.batches - 1,
+        parts=jackknife_parts(estimate.value, left_out),
+    )
+
+
+class _Linear(NamedTuple):
+    """Sums by part, from which the estimate follows for any coefficients theta of V.
+
+    Temporal differences are ``c + phi_change' theta``, differences of values ``own + apart' theta``.
+    """
+
+    count: np.ndarray  # (parts,)
+    trace: np.ndarray  # (parts,): of e
+    cost: np.ndarray  # (parts, 2): of c
+    change: np.ndarray  # (parts, F): of phi_change
+    product: np.ndarray  # (parts, 2): of e c + own
+    moved: np.ndarray  # (parts, F): of e phi_change + apart
+
+    def add(self, parts, trace, steps):
+        """Add transitions of the parts given."""
+        for part in np.unique(parts):
+            own = parts == part
+            e, cost, change = trace[own], steps.cost[own], steps.change[own]
+            self.count[part] += len(e)
+            self.trace[part] += e.sum()
+            self.cost[part] += cost.sum(axis=0)
+            self.change[part] += change.sum(axis=0)
+            self.product[part] += e @ cost + steps.own[own].sum(axis=0)
+            self.moved[part] += e @ change + steps.apart[own].sum(axis=0)
+
+    def left_out(self, fit, mixture):
+        """Return the mixture's estimates without each batch, V fitted again."""
+        rest = [sums.sum(axis=0) - sums for sums in self]
+        found = []
+        for theta, *parts in zip(fit.left_out(), *rest, strict=True):
+            count, trace, cost, change, product, moved = parts
+            difference = (cost + change @ theta) / count
+            found.append((product + moved @ theta - trace * difference) @ mixture / count)
+        return np.array(found)
+
+
+class _Steps(NamedTuple):
+    """Consecutive transitions from arrival j to j + 1."""
+
+    weight: np.ndarray  # (m,): z of j
+    change: np.ndarray  # (m, F): phi of j + 1 minus phi of j
+    cost: np.ndarray  # (m, 2): of j + 1
+    apart: np.ndarray  # (m, F): phi after the treatment's choice minus phi after the control's
+    own: np.ndarray  # (m, 2): the same of the cost of j itself, corrected
+
+
+def _steps(record):
+    """Yield a record in `_Steps`; the last arrival of a stretch waits until the next one is there."""
+    last = None
+    for stretch in stretches(record):
+        own = stretch.own_apart.copy()
+        own[:, 0] += stretch.weight * stretch.surprise
+        parts = stretch.weight, stretch.phi, stretch.cost, stretch.apart, own
+        if last is not None:
+            parts = tuple(np.concatenate(pair) for pair in zip(last, parts, strict=True))
+        last = tuple(part[-1:] for part in parts)
+        weight, phi, cost, apart, own = parts
+        yield _Steps(weight[:-1], phi[1:] - phi[:-1], cost[1:], apart[:-1], own[:-1])
+
+
+def _follow_record(record, length, fit):
+    """Return `WeightedSums` of the transitions from the L-th on, and the same as `_Linear` sums."""
+    features, _, kinds = fit.values.shape
+    units = record.arrivals - 1 - length
+    sums = empty_sums(units, length, 1, kinds)
+    shapes = (), (), (kinds,), (features,), (kinds,), (features,)
+    linear = _Linear(*(np.zeros((len(fit.parts[0]), *shape)) for shape in shapes))
+    batch_length, decay = max(1, units // len(sums.moments)), length / (length + 1)
+    state = np.zeros(1), np.zeros(1), np.zeros((1, kinds))
+    memory, done = np.zeros(1), 0
+    flat = fit.values.reshape(features, -1)
+    for steps in _steps(record):
+        m = len(steps.weight)
+        numbers = done + np.arange(m)
+        own_fold = np.arange(m), fit.fold_of(numbers)
+        change, apart = (
+            (part @ flat).reshape(m, FOLDS, kinds)[own_fold] for part in (steps.change, steps.apart)
+        )
+        follow(
+            done - length, batch_length, decay, steps.cost + change, steps.weight[:, None], *state,
+            *sums[2:],
+        )  # fmt: skip
+        _add_apart(done - length, batch_length, apart + steps.own, sums.product)
+        trace = np.empty(m)
+        _fill_trace(decay, steps.weight, memory, trace)
+        kept = slice(max(0, length - done), None)
+        linear.add(fit.part_of(numbers[kept]), trace[kept], _Steps(*(part[kept] for part in steps)))
+        done += m
+    return sums, linear
+
+
+@kernel
+def _fill_trace(decay, weight, memory, out):
+    for row in range(len(weight)):
+        memory[0] = decay * memory[0] + weight[row]
+        out[row] = memory[0]
+
+
+@kernel
+def _add_apart(unit, batch_length, apart, product):
+    batches = len(product) // BLOCKS
+    for row in range(len(apart)):
+        if unit >= 0:
+            block = block_of(unit, batch_length, batches)
+            for k in range(apart.shape[1]):
+                product[block, 0, k] += apart[row, k]
+        unit += 1
