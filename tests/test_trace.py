@@ -1,3 +1,7 @@
+import re
+from pathlib import Path
+
+import numpy as np
 import pyarrow as pa
 import pytest
 
@@ -73,3 +77,25 @@ def test_nothing_stays_behind_after_a_failure(make_cell, tmp_path, monkeypatch):
     with pytest.raises(RuntimeError, match="in the middle"):
         simulate_batch(cell, "bernoulli", range(1), tmp_path / "t.arrow")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_pages_of_a_large_file_are_given_back_and_read_again(make_cell, tmp_path, monkeypatch):
+    """Behind the reader next to nothing of the file stays in memory; a second pass sees the same."""
+    path = tmp_path / "batch.arrow"
+    simulate_batch(make_cell(arrivals=150_000, system={"servers": 6}), "bernoulli", range(1), path)
+    for large, stays in ((1 << 28, True), (0, False)):
+        monkeypatch.setattr("queuebench.trace._LARGE", large)
+        (replicate,) = trace = Trace(path)
+        names = ("arrival_time", "in_system", "response_time", "server_if_treated")
+        first, again = (
+            [list(map(np.sum, columns)) for columns in replicate.chunks(*names)] for _ in "12"
+        )
+        assert first == again
+        assert (_resident(path) > path.stat().st_size / 2) == stays
+        del trace, replicate
+
+
+def _resident(path):
+    """Return the bytes of a file that this process has in memory."""
+    after = Path("/proc/self/smaps").read_text().split(str(path))[1]
+    return 1024 * int(re.search(r"^Rss:\s*(\d+) kB", after, re.MULTILINE)[1])

@@ -7,6 +7,7 @@ which jobs were already in the system; without those Little's law is not an iden
 
 import contextlib
 import json
+import mmap
 import os
 from dataclasses import dataclass
 from functools import cached_property
@@ -20,6 +21,8 @@ from queuebench.arrow import as_numpy, column, numbers
 from queuebench.files import whole_file
 
 ARMS = ("control", "treated")
+_LARGE = 1 << 28
+"""Bytes from which on a mapped file is too large to stay in memory as a whole."""
 _COUNTERFACTUAL = [f"{what}_if_{arm}" for what in ("server", "queue") for arm in ARMS]
 _SEEN = [f"seen_if_{arm}" for arm in ARMS]
 _JOB = pa.struct(
@@ -247,15 +250,18 @@ class Replicate:
     record_end: float
     carry: pa.StructArray
     _batches: tuple
+    _file: "_MappedFile"
 
     def chunks(self, *names):
         """Yield tuples of arrays, one array per column name, a record batch at a time."""
         for batch in self._batches:
             yield tuple(as_numpy(batch.column(name)) for name in names)
+            self._file.release(batch)
 
     def column(self, name):
-        """Return one column as one array; copies when the record has several batches."""
-        return np.concatenate([chunk for (chunk,) in self.chunks(name)])
+        """Return one column as one array, copied."""
+        # Copied one by one, before a chunk's pages are given back.
+        return np.concatenate([chunk.copy() for (chunk,) in self.chunks(name)])
 
 
 class Trace:
@@ -281,7 +287,8 @@ class Trace:
 
     def __init__(self, path):
         self.path = Path(path)
-        self._reader = _open(self.path)
+        self._file = _MappedFile(self.path)
+        self._reader = self._file.reader
         metadata = {
             key.decode(): value.decode()
             for key, value in (self._reader.schema.metadata or {}).items()
@@ -336,6 +343,7 @@ class Trace:
                 row["record_end"].as_py(),
                 jobs,
                 own,
+                self._file,
             )
 
     @cached_property
@@ -350,7 +358,7 @@ class Trace:
     @cached_property
     def _carry(self):
         path = carry_path(self.path)
-        table = _open(path).read_all()
+        table = _MappedFile(path).reader.read_all()
         if not table.schema.equals(_CARRY_SCHEMA):
             raise TraceError(f"{path}: is an Arrow file but not the carry file of a trace")
         return [
@@ -359,12 +367,46 @@ class Trace:
         ]
 
 
-def _open(path):
-    if not Path(path).exists():
-        raise TraceError(f"{path}: there is no such trace")
-    try:
-        return pa.ipc.open_file(pa.memory_map(str(path)))
-    except (pa.ArrowInvalid, OSError) as error:
-        raise TraceError(
-            f"{path}: is not a complete Arrow file ({error}); delete it and simulate again"
-        ) from None
+class _MappedFile:
+    """An Arrow file mapped into memory, whose pages can be given back before the end.
+
+    pyarrow's own memory map holds every page that was ever read until it is closed.
+
+    Parameters
+    ----------
+    path : pathlib.Path
+
+    Attributes
+    ----------
+    reader : pyarrow.ipc.RecordBatchFileReader
+
+    Raises
+    ------
+    TraceError
+        If there is no such file or it is not a whole Arrow file.
+    """
+
+    def __init__(self, path):
+        if not Path(path).exists():
+            raise TraceError(f"{path}: there is no such trace")
+        try:
+            with open(path, "rb") as file:
+                self._map = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+            buffer = pa.py_buffer(self._map)
+            self.reader = pa.ipc.open_file(buffer)
+        except (pa.ArrowInvalid, OSError, ValueError) as error:
+            raise TraceError(
+                f"{path}: is not a complete Arrow file ({error}); delete it and simulate again"
+            ) from None
+        self._begin = buffer.address
+        self._large = buffer.size > _LARGE
+
+    def release(self, batch):
+        """Give a batch's pages back; they are read again if somebody looks. In small files they stay."""
+        if not self._large:
+            return
+        buffers = [buffer for column in batch.columns for buffer in column.buffers() if buffer]
+        first = min(buffer.address for buffer in buffers) - self._begin
+        end = max(buffer.address + buffer.size for buffer in buffers) - self._begin
+        first -= first % mmap.PAGESIZE
+        self._map.madvise(mmap.MADV_DONTNEED, first, end - first)

@@ -35,7 +35,8 @@ def draw_winners(winners):
         for scenario, load in zip(rows["scenario"], rows["load"], strict=True)
     ]
     cells = list(dict.fromkeys(rows["cell"]))
-    names = ordered(rows.loc[rows["clear"], "estimator"])
+    rows["winner"] = _labels(rows)
+    names = ordered(rows.loc[rows["clear"], "winner"])
     panels = [among for among in AMONG if (rows["among"] == among).any()]
     figure, axes = plt.subplots(
         1, len(panels), figsize=(3.2 + 3.4 * len(panels), 1.6 + 0.2 * len(cells)), sharey=True,
@@ -54,12 +55,22 @@ def draw_winners(winners):
     return figure
 
 
+def _labels(rows):
+    """Return the name of every winner, with its horizon where the map has several."""
+    if rows["horizon"].nunique() < 2:
+        return rows["estimator"]
+    return [
+        estimator if np.isnan(horizon) else f"{estimator} ({horizon:g})"
+        for estimator, horizon in zip(rows["estimator"], rows["horizon"], strict=True)
+    ]
+
+
 def _draw_panel(axis, rows, cells, names, colours):
     number = {name: k + 1.0 for k, name in enumerate(names)}
     shown = rows.assign(
         number=[
             number[name] if clear else np.nan
-            for name, clear in zip(rows["estimator"], rows["clear"], strict=True)
+            for name, clear in zip(rows["winner"], rows["clear"], strict=True)
         ]
     )
     grid = shown.pivot(index="cell", columns="arrivals", values="number").reindex(cells)

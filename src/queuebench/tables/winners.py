@@ -3,7 +3,6 @@
 import numpy as np
 import pandas as pd
 
-from queuebench.tables.horizons import at_main_horizon
 from queuebench.tables.moments import LEVEL, moments_by_cell
 from queuebench.tables.mse import CELL
 
@@ -12,8 +11,8 @@ LENGTHS = np.logspace(4, 8, 9)
 
 AMONG = ("model-free", "all")
 COLUMNS = [
-    *CELL, "arrivals", "among", "design", "estimator", "rmse", "relative_rmse", "runner_up",
-    "runner_up_rmse", "share", "clear",
+    *CELL, "arrivals", "among", "design", "estimator", "horizon", "rmse", "relative_rmse",
+    "runner_up", "runner_up_horizon", "runner_up_rmse", "share", "clear",
 ]  # fmt: skip
 
 
@@ -23,8 +22,7 @@ def winners_table(estimates, truth, seed, structural, decomposition=None):
     Parameters
     ----------
     estimates, truth : pandas.DataFrame
-        Rows of `results/estimates.parquet` and `results/truth.parquet`; of several horizons, the one
-        closest to 30 is taken.
+        Rows of `results/estimates.parquet` and `results/truth.parquet`.
     seed : int
         Seed of the bootstrap.
     structural : list of str
@@ -35,14 +33,14 @@ def winners_table(estimates, truth, seed, structural, decomposition=None):
     Returns
     -------
     pandas.DataFrame
-        One row per cell, length and ``among`` (all estimators, or those that are not structural).
+        One row per cell, length and ``among`` (all estimators, or those that are not structural); an
+        estimator competes at each of its horizons.
         ``rmse`` is ``sqrt(b2 + sd^2 n0 / n)`` in mean service times, ``relative_rmse`` over the size of
         the effect. ``share`` is in how many bootstrap samples of the replicates the winner wins,
         ``clear`` whether that is at least 95 %; else the difference is within noise.
     """
     rows = []
-    main = at_main_horizon(estimates)
-    for key, moments in moments_by_cell(main, truth, seed, decomposition):
+    for key, moments in moments_by_cell(estimates, truth, seed, decomposition):
         for among in AMONG:
             chosen = {
                 row: own
@@ -66,9 +64,11 @@ def _winner(key, among, moments, arrivals):
         "among": among,
         "design": names[first][0],
         "estimator": names[first][1],
+        "horizon": names[first][2],
         "rmse": rmse[first],
         "relative_rmse": rmse[first] / effect if effect else np.nan,
         "runner_up": names[second][1],
+        "runner_up_horizon": names[second][2],
         "runner_up_rmse": rmse[second],
         "share": share,
         "clear": share >= LEVEL,
