@@ -49,7 +49,12 @@ def estimate_log(record, config, mean_service_time, valid):
     LogError
         If an estimator is not defined on the record at the main horizon.
     """
-    chosen = [entry for entry in estimators_for(record.setting.design) if valid(entry)]
+    # No log says that its rate was constant.
+    chosen = [
+        entry
+        for entry in estimators_for(record.setting.design)
+        if valid(entry) and not entry.needs_constant_rate
+    ]
     main = in_service_times(config.horizon, config, mean_service_time)
     rows = [
         _row(entry, None, record, mean_service_time, main=True)
