@@ -14,6 +14,7 @@ from queuebench.estimators import (  # noqa: F401 (importing registers)
     rate_conservation,
     replay,
     switchback,
+    switchback_corrected,
 )
 from queuebench.estimators.registry import (
     Estimate,
