@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from references import values as reference
 
-from queuebench.estimators.lstd import estimate, lstd_dq, server_groups
+from queuebench.estimators.lstd import Features, estimate, lstd_dq, server_groups
 from queuebench.estimators.record import Record
 from queuebench.estimators.setting import setting_of
 from queuebench.experiment import simulate_batch
@@ -19,27 +19,14 @@ def records(cell, path, replicates=1):
 
 
 def plain_lstd(record, trace):
-    """Return the estimate with whole matrices, and traces by their definition."""
-    names = ("treated", "server_if_control", "server_if_treated", "in_system", "arrival_time")
-    treated, control, treatment, in_system, arrival = (record.replicate.column(n) for n in names)
+    """Return the estimate with features of states that are counted job by job."""
     groups = list(server_groups(record.setting.classes))
     lengths = reference.lengths_at_arrivals(record)
     after = [
         np.array([reference.features(x, s, groups) for x, s in zip(lengths, chosen, strict=True)])
-        for chosen in (control, treatment)
+        for chosen in map(record.replicate.column, ("server_if_control", "server_if_treated"))
     ]
-    phi = np.where(treated[:, None], after[1], after[0])
-    n = len(phi) - 1
-    cost = in_system * (arrival[-1] - arrival[0]) / n
-    centred = phi[:-1] - phi[:-1].mean(axis=0)
-    steps = np.subtract.outer(np.arange(n), np.arange(n))
-    memory = np.where(steps >= 0, float(trace) ** np.maximum(steps, 0), 0.0)
-    z = memory @ centred
-    matrix = z.T @ (phi[:-1] - phi[1:])
-    seen = np.diag(matrix) > 1e-4 * np.diag(matrix).max()
-    right = z.T @ (cost[1:] - cost[1:].mean())
-    theta = np.linalg.solve(matrix[np.ix_(seen, seen)], right[seen])
-    return float((after[1] - after[0])[:-1, seen].mean(axis=0) @ theta)
+    return reference.lstd(after, record, trace)
 
 
 @pytest.mark.parametrize("trace", [0.0, 0.6])
@@ -49,7 +36,7 @@ def test_against_a_plain_version(make_cell, tmp_path, trace, speeds):
         load=0.7, arrivals=2000, warmup=20.0, horizon=2.0, speeds=speeds, system={"servers": 12}
     )
     (record,) = records(cell, tmp_path / "t.arrow")
-    found = estimate(record, trace)
+    found = estimate(record, Features(record), trace)
     assert found.value == pytest.approx(plain_lstd(record, trace), rel=1e-6)
 
 

@@ -10,6 +10,7 @@ from queuebench.estimators import (  # noqa: F401 (importing registers)
     differences_in_q,
     horizon_choice,
     lstd,
+    lstd_state,
     off_policy,
     rate_conservation,
     replay,

@@ -35,7 +35,8 @@ LEVELS = 14
 _CURVED = 5
 _BETWEEN = 2
 _MOST_GROUPS = 2
-_PIECE = 1024  # arrivals whose features are held at a time, few enough for the processor's cache
+PIECE = 1024
+"""Arrivals whose features are held at a time, few enough for the processor's cache."""
 RARE = 1e-4
 """Share of the largest ``mean((phi - mean phi) (phi - next phi))`` below which a feature is left out: levels
 that are hardly ever reached have no value that could be estimated."""
@@ -46,21 +47,23 @@ TRACE = 0.95
 @register("lstd_dq", design="bernoulli", needs_choices=True, needs_constant_rate=True)
 def lstd_dq(record, horizon=None):
     """LSTD(0) with features of the queue lengths."""
-    return estimate(record, 0.0)
+    return estimate(record, Features(record), 0.0)
 
 
 @register("lstd_dq_trace", design="bernoulli", needs_choices=True, needs_constant_rate=True)
 def lstd_dq_trace(record, horizon=None):
     """LSTD(lambda), which leans less on the queue lengths being the state."""
-    return estimate(record, TRACE)
+    return estimate(record, Features(record), TRACE)
 
 
-def estimate(record, trace):
+def estimate(record, features, trace):
     """Estimate by LSTD(lambda).
 
     Parameters
     ----------
     record : queuebench.estimators.record.Record
+    features : Features
+        Or anything with its ``record``, ``number`` and ``chunks``.
     trace : float
         Lambda, at least 0 and below 1.
 
@@ -77,7 +80,7 @@ def estimate(record, trace):
         raise EstimationError("LSTD needs at least two arrivals")
     correlated = record.setting.horizon_arrivals(record.setting.batch_horizon)
     batches = batch_count(record.arrivals, correlated)
-    parts = _sums(record, trace, max(1, batches))
+    parts = _sums(features, trace, max(1, batches))
     whole = Sums(*(part.sum(axis=0) for part in parts))
     value = solve(whole)
     if not batches:
@@ -138,9 +141,8 @@ def least_squares(change, right, moves):
     return np.linalg.lstsq(scaled, right / scale, rcond=1e-10)[0] / scale
 
 
-def _sums(record, trace, batches):
+def _sums(features, trace, batches):
     """Return `Sums` whose parts have a leading axis of batches."""
-    features = Features(record)
     size = features.number
     sums = Sums(
         np.zeros((batches, size + 1, size)),
@@ -179,7 +181,7 @@ def transitions(features, batches):
     Parameters
     ----------
     features : Features
-        Or anything with its ``chunks`` and ``record``.
+        Or anything with its ``record`` and ``chunks``.
     batches : int
         At least 1; what is left over joins the last.
     """
@@ -253,8 +255,8 @@ class Features:
             LEVELS,
         )
         for chunk in record.replicate.chunks(*Costs.COLUMNS, "treated", *CHOICES):
-            for begin in range(0, len(chunk[0]), _PIECE):
-                columns = (column[begin : begin + _PIECE] for column in chunk)
+            for begin in range(0, len(chunk[0]), PIECE):
+                columns = (column[begin : begin + PIECE] for column in chunk)
                 arrival, server, _, in_system, response, treated, *choices = columns
                 exactly = np.empty((len(arrival), len(self._sizes), LEVELS))
                 occupancy.fill(arrival, server, response, exactly)
