@@ -128,15 +128,19 @@ def plain_features(state, joined, t, excess, groups, lagging):
     return found
 
 
-@pytest.mark.parametrize("keys", [PARETO, PARETO | UNEQUAL, PARETO | OLD, UNEQUAL | OLD])
-def test_against_a_plain_version(make_records, keys):
+FRESH_CASES = [(PARETO, VIEWS[0]), (PARETO | UNEQUAL, VIEWS[0])]
+LAGGING_CASES = [(PARETO, VIEWS[2]), (UNEQUAL, VIEWS[2]), ({}, VIEWS[1]), ({}, VIEWS[3])]
+
+
+@pytest.mark.parametrize(("laws", "information"), FRESH_CASES + LAGGING_CASES)
+def test_against_a_plain_version(make_records, laws, information):
+    keys, view = laws | information[0], information[1]
     (record,) = make_records(
         load=0.8, arrivals=2500, warmup=40.0, horizon=2.0, system={"servers": 12}, **keys
     )
-    lagging = "information" in keys
-    view = (lambda t: t - 0.7) if lagging else (lambda t: t)
+    lagging = bool(information[0])
     groups = list(server_groups(record.setting.classes))
-    states = reference.server_states(record, 0.0, view)
+    states = reference.server_states(record, record.setting.travel_time, view)
     excess = fit_excess(record)
     arrival = record.replicate.column("arrival_time")
     after = []
@@ -145,6 +149,9 @@ def test_against_a_plain_version(make_records, keys):
         for t, state, s in zip(arrival, states, record.replicate.column(name), strict=True):
             more = plain_features(state, s, t, excess, groups, lagging)
             rows.append(reference.features(state[0], s, groups) + more)
+            if "board" in str(keys):
+                phase = (t - view(t)) / 0.7
+                rows[-1] += [value * phase for value in rows[-1]] + [phase, phase**2]
         after.append(np.array(rows))
     chunks = [chunk for chunk, _, _ in StateFeatures(record).chunks()]
     np.testing.assert_allclose(np.concatenate(chunks, axis=1), after, atol=1e-9)

@@ -236,13 +236,7 @@ class Features:
         self.record = record
         self._groups = server_groups(record.setting.classes)
         self._sizes = np.bincount(self._groups).astype(float)
-
-    @property
-    def number(self):
-        """Number F of features."""
-        groups = len(self._sizes)
-        pairs = groups * (groups - 1) // 2
-        return groups * (LEVELS + 2 * _CURVED - 1) + _BETWEEN * pairs
+        self.number = feature_count(len(self._sizes))
 
     def chunks(self):
         """Yield phi after either choice (2, m, F), arms (m,) and costs (m,) of consecutive arrivals."""
@@ -262,16 +256,34 @@ class Features:
                 occupancy.fill(arrival, server, response, exactly)
                 after = np.empty((2, len(arrival), self.number))
                 for arm in (0, 1):
-                    _fill_features(
+                    fill_features(
                         exactly, choices[arm], choices[2 + arm], self._groups, self._sizes,
                         after[arm],
                     )  # fmt: skip
                 yield after, treated, in_system / record.costs.rate
 
 
+def feature_count(groups):
+    """Return the number F of features for a number of groups of servers."""
+    pairs = groups * (groups - 1) // 2
+    return groups * (LEVELS + 2 * _CURVED - 1) + _BETWEEN * pairs
+
+
 @kernel
-def _fill_features(exactly, server, met, groups, sizes, out):
-    """Fill in phi after a job has joined a server where it met others; see the module's formulas."""
+def fill_features(exactly, server, met, groups, sizes, out):
+    """Fill in phi after a job has joined a server where it met others; see the module's formulas.
+
+    Parameters
+    ----------
+    exactly : ndarray of float64, shape (m, groups, LEVELS)
+        Servers of each group with exactly 0, 1, .. jobs before.
+    server, met : ndarray of int, shape (m,)
+        The server joined and its jobs before.
+    groups : ndarray of int, shape (N,)
+    sizes : ndarray of float64, shape (groups,)
+    out : ndarray of float64, shape (m, F), or with more columns, which are left alone
+        Written in place.
+    """
     levels = exactly.shape[2]
     curved = len(sizes) * levels
     mixed = curved + len(sizes) * _CURVED

@@ -1,7 +1,8 @@
 """LSTD-DQ with the whole state: queue lengths, ages of the services in progress, and what is seen.
 
 `queuebench.estimators.lstd` with more features, for systems in which queue lengths alone are not the state.
-For each group of servers, divided by its size, after the features given there:
+For each group of servers, divided by its size, after the features given there (of the jobs dispatched and not
+completed):
 
 * services in progress. With e, by how much the mean remaining time of a service given its age exceeds the
   mean of all services (`queuebench.estimators.residual`): the sum of e over servers with at least j jobs,
@@ -11,6 +12,8 @@ For each group of servers, divided by its size, after the features given there:
 * what is seen, where the dispatcher sees old lengths or jobs travel: the servers seen with at least j jobs,
   for j = 1 .. 8, and the servers with at least i jobs that are seen with at least j, for i and j = 1 .. 5.
   (The products of means with the work would shift the estimate by a third of the effect here: measured.)
+* under a bulletin board all of these again times the phase, the share of the period that has passed, and
+  the phase and its square.
 
 Times are in mean service times, work in units of four of them, so that it moves about as much as the other
 features. Source: this project; the remaining work is the classical state of the M/G/1 queue.
@@ -24,7 +27,14 @@ Standard error: delete-a-batch jackknife of the solution; the remaining times ar
 
 import numpy as np
 
-from queuebench.estimators.lstd import PIECE, Features, estimate, server_groups
+from queuebench.estimators.lstd import (
+    LEVELS,
+    PIECE,
+    estimate,
+    feature_count,
+    fill_features,
+    server_groups,
+)
 from queuebench.estimators.registry import register
 from queuebench.estimators.residual import EDGES, excess_at, fit_excess
 from queuebench.estimators.server_states import ServerStates
@@ -58,59 +68,72 @@ class StateFeatures:
 
     def __init__(self, record):
         self.record = record
-        self._lengths = Features(record)
         self._states = ServerStates(record.replicate.carry, record.setting.structure)
         self._groups = server_groups(record.setting.classes)
         self._sizes = np.bincount(self._groups).astype(float)
-
-    @property
-    def number(self):
-        """Number F of features."""
-        return self._lengths.number + self._more
-
-    @property
-    def _more(self):
         own = _SEEN_LEVELS + _LEVELS**2 if self._states.lagging else _WORKS
-        return len(self._sizes) * (_LEVELS + own)
+        self._lengths = feature_count(len(self._sizes))
+        self._fixed = self._lengths + len(self._sizes) * (_LEVELS + own)
+        structure = record.setting.structure
+        self._phased = structure.information == "bulletin_board" and structure.age > 0.0
+        self.number = 2 * self._fixed + 2 if self._phased else self._fixed
 
     def chunks(self):
         """Yield phi after either choice (2, m, F), arms (m,) and costs (m,) of consecutive arrivals."""
-        for (after, treated, cost), more in zip(
-            self._lengths.chunks(), self._servers(), strict=True
-        ):
-            yield np.concatenate([after, more], axis=2), treated, cost
-
-    def _servers(self):
-        """Yield the features of services in progress and of what is seen, (2, m, F')."""
         record = self.record
         excess = fit_excess(record)
-        sums, after = np.zeros((2, len(self._sizes), _PAIRS + _LEVELS**2))
-        for chunk in record.replicate.chunks(
-            "arrival_time", "server", "response_time", *CHOICES[:2]
-        ):
+        columns = "arrival_time", "server", "response_time", *CHOICES[:2], "treated", "in_system"
+        for chunk in record.replicate.chunks(*columns):
             for begin in range(0, len(chunk[0]), PIECE):
-                arrival, server, response, *choices = (
-                    part[begin : begin + PIECE] for part in chunk
-                )
-                shape = len(arrival), len(self._groups)
-                length, seen = np.empty((2, *shape), np.int64)
-                since = np.empty(shape)
-                self._states.fill(arrival, server, response, length, since, seen)
-                out = np.empty((2, len(arrival), self._more))
-                _fill(
-                    arrival, *choices, length, since, seen, self._states.lagging, self._groups,
-                    self._sizes, record.setting.classes, excess.mean, EDGES, excess.at_edges,
-                    sums, after, out,
-                )  # fmt: skip
-                yield out
+                *jobs, treated, in_system = (part[begin : begin + PIECE] for part in chunk)
+                yield self._after(excess, *jobs), treated, in_system / record.costs.rate
+
+    def _after(self, excess, arrival, server, response, *choices):
+        """Return phi after either choice."""
+        groups, sizes, classes = self._groups, self._sizes, self.record.setting.classes
+        shape = len(arrival), len(groups)
+        length, seen = np.empty((2, *shape), np.int64)
+        since = np.empty(shape)
+        self._states.fill(arrival, server, response, length, since, seen)
+        exactly = np.zeros((len(arrival), len(sizes), LEVELS))
+        _count(length, groups, exactly)
+        out = np.empty((2, len(arrival), self.number))
+        for arm in (0, 1):
+            met = length[np.arange(len(arrival)), choices[arm]]
+            fill_features(exactly, choices[arm], met, groups, sizes, out[arm])
+        sums, after = np.zeros((2, len(sizes), _PAIRS + _LEVELS**2))
+        _fill(
+            arrival, *choices, length, since, seen, self._states.lagging, groups, sizes, classes,
+            excess.mean, EDGES, excess.at_edges, sums, after, self._lengths, out,
+        )  # fmt: skip
+        if self._phased:
+            structure = self.record.setting.structure
+            _add_phase((arrival - structure.view(arrival)) / structure.age, self._fixed, out)
+        return out
+
+
+def _add_phase(phase, fixed, out):
+    """Fill in what comes after the first columns: those times the phase, the phase and its square."""
+    phase = phase[:, None]
+    out[:, :, fixed:-2] = out[:, :, :fixed] * phase
+    out[:, :, -2:-1] = phase
+    out[:, :, -1:] = phase**2
+
+
+@kernel
+def _count(length, groups, exactly):
+    for i in range(len(length)):
+        for s in range(len(groups)):
+            if length[i, s] < exactly.shape[2]:
+                exactly[i, groups[s], length[i, s]] += 1.0
 
 
 @kernel
 def _fill(
     arrival, control, treatment, length, since, seen, lagging, groups, sizes, classes, mean, edges,
-    at_edges, sums, after, out,
+    at_edges, sums, after, first, out,
 ):  # fmt: skip
-    """Fill in the features after the control's and the treatment's choice.
+    """Fill in the features from column `first` on, after the control's and the treatment's choice.
 
     `sums` and `after` are room for the sums over the servers of each group, before and after a choice: of e
     by level (5), of u^2 - jobs^2, of u, of servers with one and with two jobs, of servers seen by level (8),
@@ -141,7 +164,7 @@ def _fill(
             if lagging and jobs < _LEVELS:
                 for j in range(min(seen[i, s], _LEVELS)):
                     own[_PAIRS + jobs * _LEVELS + j] += 1.0
-            _write(after, sizes, lagging, out[arm, i])
+            _write(after, sizes, lagging, first, out[arm, i])
 
 
 @kernel
@@ -174,9 +197,8 @@ def _add_seen(jobs, seen, sums):
 
 
 @kernel
-def _write(sums, sizes, lagging, out):
-    """Write the features of every group from its sums over servers."""
-    column = 0
+def _write(sums, sizes, lagging, column, out):
+    """Write the features of every group from its sums over servers, from a column on."""
     for g in range(len(sizes)):
         for j in range(_LEVELS):
             out[column + j] = sums[g, j] / sizes[g]
