@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from queuebench.arrow import as_numpy
 from queuebench.estimators.costs import FEWEST_JOBS
 from queuebench.jit import inlined, kernel
 from queuebench.queueing.replay import Rebuilder
@@ -24,7 +25,7 @@ _LINEAR = 4 * _FINE
 _GROWTH = 1.2  # of the bins after those
 _ERRORS = 4.0
 EDGES = np.concatenate([np.arange(_LINEAR) / _FINE, 4.0 * _GROWTH ** np.arange(40)])
-"""Ages in mean service times of the class; nearly the longest is 4 900."""
+"""Ages in mean service times of the class, up to 4 900."""
 
 
 class Excess(NamedTuple):
@@ -74,9 +75,7 @@ def fit_excess(record):
 def _departures(carry):
     if not len(carry):
         return np.empty(0, np.int64), np.empty(0)
-    return tuple(
-        carry.field(name).to_numpy(zero_copy_only=False) for name in ("server", "departure")
-    )
+    return tuple(as_numpy(carry.field(name)) for name in ("server", "departure"))
 
 
 def _excess(count, total, squares):
