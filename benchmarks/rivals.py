@@ -78,11 +78,9 @@ def records(cell, replicates):
 
 def compare_estimators(cell, replicates, wanted, truth):
     """Print bias, spread, coverage and sign of the estimators on replicates of a cell."""
-    entries = [
-        entry
-        for entry in estimators_for("bernoulli", wanted, choices=True, structure=True)
-        if not entry.needs_cycle
-    ]
+    entries = estimators_for(
+        "bernoulli", wanted, periodic=cell.periodic, choices=True, structure=True
+    )
     found = {entry.name: [] for entry in entries}
     for record in records(cell, replicates):
         for entry in entries:

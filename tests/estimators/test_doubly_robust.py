@@ -39,7 +39,10 @@ def record(request, make_cell, tmp_path):
 
 def states(record):
     """Return phi and phi(treatment's choice) - phi(control's), whole; `test_lstd` checks them."""
-    parts = [(phi, apart) for phi, apart, _ in Features(record).chunks()]
+    parts = [
+        (np.where(treated[:, None], after[1], after[0]), after[1] - after[0])
+        for after, treated, _ in Features(record).chunks()
+    ]
     return [np.concatenate(part) for part in zip(*parts, strict=True)]
 
 

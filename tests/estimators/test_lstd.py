@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
+from references import values as reference
 
-from queuebench.estimators.lstd import LEVELS, estimate, lstd_dq, server_groups
+from queuebench.estimators.lstd import Features, estimate, lstd_dq, server_groups
 from queuebench.estimators.record import Record
 from queuebench.estimators.setting import setting_of
 from queuebench.experiment import simulate_batch
@@ -17,58 +18,15 @@ def records(cell, path, replicates=1):
     return [Record(replicate, setting) for replicate in Trace(path)]
 
 
-def lengths_at_arrivals(record):
-    """Return the length of every server just before every arrival, counted job by job."""
-    names = ("server", "arrival_time", "response_time")
-    server, arrival, response = (list(record.replicate.column(name)) for name in names)
-    jobs = [(c["server"], c["departure"]) for c in record.replicate.carry.to_pylist()]
-    found = []
-    for s, t, r in zip(server, arrival, response, strict=True):
-        lengths = [0] * len(record.setting.classes)
-        for other, departure in jobs:
-            lengths[other] += departure > t
-        found.append(lengths)
-        jobs.append((s, t + r))
-    return found
-
-
-def plain_features(lengths, joined, groups):
-    """Return the features of one state, one by one."""
-    lengths = list(lengths)
-    lengths[joined] += 1
-    k = []
-    for g in range(max(groups) + 1):
-        own = [length for length, group in zip(lengths, groups, strict=True) if group == g]
-        k.append([sum(length >= j for length in own) / len(own) for j in range(1, LEVELS + 1)])
-    found = [value for shares in k for value in shares]
-    found += [shares[j] ** 2 for shares in k for j in range(5)]
-    found += [shares[j + 1] * shares[j] for shares in k for j in range(4)]
-    found += [k[g][j] * k[h][j] for g in range(len(k)) for h in range(g) for j in range(2)]
-    return found
-
-
 def plain_lstd(record, trace):
-    """Return the estimate with whole matrices, and traces by their definition."""
-    names = ("treated", "server_if_control", "server_if_treated", "in_system", "arrival_time")
-    treated, control, treatment, in_system, arrival = (record.replicate.column(n) for n in names)
+    """Return the estimate with features of states that are counted job by job."""
     groups = list(server_groups(record.setting.classes))
-    lengths = lengths_at_arrivals(record)
+    lengths = reference.lengths_at_arrivals(record)
     after = [
-        np.array([plain_features(x, s, groups) for x, s in zip(lengths, chosen, strict=True)])
-        for chosen in (control, treatment)
+        np.array([reference.features(x, s, groups) for x, s in zip(lengths, chosen, strict=True)])
+        for chosen in map(record.replicate.column, ("server_if_control", "server_if_treated"))
     ]
-    phi = np.where(treated[:, None], after[1], after[0])
-    n = len(phi) - 1
-    cost = in_system * (arrival[-1] - arrival[0]) / n
-    centred = phi[:-1] - phi[:-1].mean(axis=0)
-    steps = np.subtract.outer(np.arange(n), np.arange(n))
-    memory = np.where(steps >= 0, float(trace) ** np.maximum(steps, 0), 0.0)
-    z = memory @ centred
-    matrix = z.T @ (phi[:-1] - phi[1:])
-    seen = np.diag(matrix) > 1e-4 * np.diag(matrix).max()
-    right = z.T @ (cost[1:] - cost[1:].mean())
-    theta = np.linalg.solve(matrix[np.ix_(seen, seen)], right[seen])
-    return float((after[1] - after[0])[:-1, seen].mean(axis=0) @ theta)
+    return reference.lstd(after, record, trace)
 
 
 @pytest.mark.parametrize("trace", [0.0, 0.6])
@@ -78,7 +36,7 @@ def test_against_a_plain_version(make_cell, tmp_path, trace, speeds):
         load=0.7, arrivals=2000, warmup=20.0, horizon=2.0, speeds=speeds, system={"servers": 12}
     )
     (record,) = records(cell, tmp_path / "t.arrow")
-    found = estimate(record, trace)
+    found = estimate(record, Features(record), trace)
     assert found.value == pytest.approx(plain_lstd(record, trace), rel=1e-6)
 
 

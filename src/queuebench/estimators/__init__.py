@@ -15,10 +15,13 @@ from queuebench.estimators import (  # noqa: F401 (importing registers)
     horizon_choice,
     horvitz_thompson,
     lstd,
+    lstd_state,
     neighbours,
+    off_policy,
     rate_conservation,
     replay,
     switchback,
+    switchback_corrected,
 )
 from queuebench.estimators.registry import (
     Estimate,

@@ -45,7 +45,8 @@ def stretches(record):
     """
     costs, setting = record.costs, record.setting
     columns = slices(record.replicate, "treated", *Costs.COLUMNS, *CHOICES)
-    for (phi, apart, _), (treated, *own) in zip(Features(record).chunks(), columns, strict=True):
+    for (after, _, _), (treated, *own) in zip(Features(record).chunks(), columns, strict=True):
+        phi, apart = np.where(treated[:, None], after[1], after[0]), after[1] - after[0]
         own, choices = own[: len(Costs.COLUMNS)], own[len(Costs.COLUMNS) :]
         cost = np.empty((len(treated), COSTS))
         costs.matrix(*own, cost)

@@ -32,37 +32,38 @@ from queuebench.estimators.weighted_windows import CHOICES
 from queuebench.jit import kernel
 
 LEVELS = 14
-AT_ONCE = 1024
-"""Arrivals whose features are computed at a time."""
-
 _CURVED = 5
 _BETWEEN = 2
 _MOST_GROUPS = 2
-_RARE = 1e-4
+PIECE = 1024
+"""Arrivals whose features are held at a time, few enough for the processor's cache."""
+RARE = 1e-4
 """Share of the largest ``mean((phi - mean phi) (phi - next phi))`` below which a feature is left out: levels
 that are hardly ever reached have no value that could be estimated."""
 TRACE = 0.95
 """Lambda of `lstd_dq_trace`: a memory of twenty arrivals."""
 
 
-@register("lstd_dq", design="bernoulli", needs_choices=True)
+@register("lstd_dq", design="bernoulli", needs_choices=True, needs_constant_rate=True)
 def lstd_dq(record, horizon=None):
     """LSTD(0) with features of the queue lengths."""
-    return estimate(record, 0.0)
+    return estimate(record, Features(record), 0.0)
 
 
-@register("lstd_dq_trace", design="bernoulli", needs_choices=True)
+@register("lstd_dq_trace", design="bernoulli", needs_choices=True, needs_constant_rate=True)
 def lstd_dq_trace(record, horizon=None):
     """LSTD(lambda), which leans less on the queue lengths being the state."""
-    return estimate(record, TRACE)
+    return estimate(record, Features(record), TRACE)
 
 
-def estimate(record, trace):
+def estimate(record, features, trace):
     """Estimate by LSTD(lambda).
 
     Parameters
     ----------
     record : queuebench.estimators.record.Record
+    features : Features
+        Or anything with its ``record``, ``number`` and ``chunks``.
     trace : float
         Lambda, at least 0 and below 1.
 
@@ -79,7 +80,7 @@ def estimate(record, trace):
         raise EstimationError("LSTD needs at least two arrivals")
     correlated = record.setting.horizon_arrivals(record.setting.batch_horizon)
     batches = batch_count(record.arrivals, correlated)
-    parts = _sums(record, trace, max(1, batches))
+    parts = _sums(features, trace, max(1, batches))
     whole = Sums(*(part.sum(axis=0) for part in parts))
     value = solve(whole)
     if not batches:
@@ -138,17 +139,31 @@ def coefficients(sums):
     cost = sums.cost - mean_cost * sums.trace
     right = cost[1:] - mean * cost[0]
     moves = np.diag(change)
-    used = moves > _RARE * moves.max()
-    scale = np.sqrt(moves[used])
-    scaled = change[np.ix_(used, used)] / np.outer(scale, scale)
+    used = moves > RARE * moves.max()
     theta = np.zeros(len(used))
-    theta[used] = np.linalg.lstsq(scaled, right[used] / scale, rcond=1e-10)[0] / scale
+    theta[used] = least_squares(change[np.ix_(used, used)], right[used], moves[used])
     return theta
 
 
-def _sums(record, trace, batches):
+def least_squares(change, right, moves):
+    """Return the least theta with ``change theta = right``, features measured in roots of their `moves`.
+
+    Parameters
+    ----------
+    change : ndarray, shape (F, F)
+    right, moves : ndarray, shape (F,)
+
+    Returns
+    -------
+    ndarray, shape (F,)
+    """
+    scale = np.sqrt(moves)
+    scaled = change / np.outer(scale, scale)
+    return np.linalg.lstsq(scaled, right / scale, rcond=1e-10)[0] / scale
+
+
+def _sums(features, trace, batches):
     """Return `Sums` whose parts have a leading axis of batches."""
-    features = Features(record)
     size = features.number
     sums = Sums(
         np.zeros((batches, size + 1, size)),
@@ -157,26 +172,65 @@ def _sums(record, trace, batches):
         np.zeros((batches, size + 2)),
         np.zeros((batches, size)),
     )
-    length = max(1, (record.arrivals - 1) // batches)
     memory = np.zeros(size + 1)
+    for number, moves in transitions(features, batches):
+        traces = np.empty_like(moves.instruments)
+        _fill_traces(moves.instruments, trace, memory, traces)
+        sums.change[number] += traces.T @ (moves.instruments[:, 1:] - moves.joined)
+        sums.cost[number] += moves.cost @ traces
+        sums.trace[number] += traces.sum(axis=0)
+        sums.totals[number, :-1] += moves.instruments.sum(axis=0)
+        sums.totals[number, -1] += moves.cost.sum()
+        sums.apart[number] += moves.apart
+    return sums
+
+
+class Moves(NamedTuple):
+    """Consecutive transitions, each from the state after an arrival to the next one."""
+
+    instruments: np.ndarray  # (m, F + 1): 1 and phi_i
+    after: np.ndarray  # (2, m, F): phi_{i+1} after the control's and the treatment's choice
+    joined: np.ndarray  # (m, F): phi_{i+1} after the choice that was made
+    treated: np.ndarray  # (m,): bool, of arrival i + 1
+    cost: np.ndarray  # (m,): c_{i+1}
+    apart: np.ndarray  # (F,): sum of phi(x_i^1) - phi(x_i^0)
+
+
+def transitions(features, batches):
+    """Yield batch numbers and `Moves`, batch by batch and each in pieces.
+
+    Parameters
+    ----------
+    features : Features
+        Or anything with its ``record`` and ``chunks``.
+    batches : int
+        At least 1; what is left over joins the last.
+    """
+    length = max(1, (features.record.arrivals - 1) // batches)
     before, last = 0, None
-    for phi, apart, cost in features.chunks():
+    for after, treated, cost in features.chunks():
         # A transition from arrival i is complete when i + 1 is there.
         if last is not None:
-            phi, apart, cost = (
-                np.concatenate(pair) for pair in zip(last, (phi, apart, cost), strict=True)
+            after = np.concatenate([last[0], after], axis=1)
+            treated, cost = (
+                np.concatenate(pair) for pair in zip(last[1:], (treated, cost), strict=True)
             )
-        last = phi[-1:], apart[-1:], cost[-1:]
-        instruments = np.column_stack([np.ones(len(phi) - 1), phi[:-1]])
-        traces = np.empty_like(instruments)
-        _fill_traces(instruments, trace, memory, traces)
-        batch = np.minimum((before + np.arange(len(traces))) // length, batches - 1)
-        for number in np.unique(batch):
-            own = batch == number
-            _add(sums, number, instruments[own], traces[own], phi[:-1][own] - phi[1:][own],
-                 cost[1:][own], apart[:-1][own])  # fmt: skip
-        before += len(traces)
-    return sums
+        last = after[:, -1:], treated[-1:], cost[-1:]
+        joined = np.where(treated[:, None], after[1], after[0])
+        instruments = np.column_stack([np.ones(len(joined)), joined])
+        begin, n = 0, len(joined) - 1
+        while begin < n:
+            number = min((before + begin) // length, batches - 1)
+            left = (number + 1) * length - before if number < batches - 1 else n
+            end = min(n, left)
+            own, following = slice(begin, end), slice(begin + 1, end + 1)
+            apart = after[1, own].sum(axis=0) - after[0, own].sum(axis=0)
+            yield number, Moves(
+                instruments[own], after[:, following], joined[following], treated[following],
+                cost[following], apart,
+            )  # fmt: skip
+            begin = end
+        before += n
 
 
 @kernel
@@ -191,15 +245,6 @@ def _fill_traces(instruments, trace, memory, out):
             out[i, k] = memory[k]
 
 
-def _add(sums, number, instruments, traces, change, cost, apart):
-    sums.change[number] += traces.T @ change
-    sums.cost[number] += traces.T @ cost
-    sums.trace[number] += traces.sum(axis=0)
-    sums.totals[number, :-1] += instruments.sum(axis=0)
-    sums.totals[number, -1] += cost.sum()
-    sums.apart[number] += apart.sum(axis=0)
-
-
 class Features:
     """The features of a record's states after each arrival.
 
@@ -209,20 +254,14 @@ class Features:
     """
 
     def __init__(self, record):
-        self._record = record
+        self.record = record
         self._groups = server_groups(record.setting.classes)
         self._sizes = np.bincount(self._groups).astype(float)
-
-    @property
-    def number(self):
-        """Number F of features."""
-        groups = len(self._sizes)
-        pairs = groups * (groups - 1) // 2
-        return groups * (LEVELS + 2 * _CURVED - 1) + _BETWEEN * pairs
+        self.number = feature_count(len(self._sizes))
 
     def chunks(self):
-        """Yield phi (m, F), the difference of phi between the choices (m, F), and costs (m,)."""
-        record, servers = self._record, len(self._groups)
+        """Yield phi after either choice (2, m, F), arms (m,) and costs (m,) of consecutive arrivals."""
+        record, servers = self.record, len(self._groups)
         occupancy = Occupancy(
             record.replicate.carry,
             record.setting.travel_time,
@@ -234,35 +273,16 @@ class Features:
             arrival, server, _, in_system, response, treated, *choices = columns
             exactly = np.empty((len(arrival), len(self._sizes), LEVELS))
             occupancy.fill(arrival, server, response, exactly)
-            least = self._sizes[:, None] - np.cumsum(exactly, axis=2)
-            after = [self.values(least, choices[arm], choices[2 + arm]) for arm in (0, 1)]
-            phi = np.where(treated[:, None], after[1], after[0])
-            yield phi, after[1] - after[0], in_system / record.costs.rate
-
-    def values(self, least, server, met):
-        """Return the features after a job has joined.
-
-        Parameters
-        ----------
-        least : ndarray, shape (m, groups, LEVELS)
-            Servers with at least 1, 2, .. jobs.
-        server, met : ndarray of int, shape (m,)
-            The server joined and its length before.
-        """
-        k = least.copy()
-        short = np.flatnonzero(met < LEVELS)
-        k[short, self._groups[server[short]], met[short]] += 1.0
-        k /= self._sizes[:, None]
-        low = k[:, :, :_CURVED]
-        parts = [k, low**2, low[:, :, 1:] * low[:, :, :-1]]
-        flat = [part.reshape(len(k), -1) for part in parts]
-        for g in range(len(self._sizes)):
-            flat += [k[:, g, :_BETWEEN] * k[:, h, :_BETWEEN] for h in range(g)]
-        return np.hstack(flat)
+            after = np.empty((2, len(arrival), self.number))
+            for arm in (0, 1):
+                fill_features(
+                    exactly, choices[arm], choices[2 + arm], self._groups, self._sizes, after[arm]
+                )
+            yield after, treated, in_system / record.costs.rate
 
 
 def slices(replicate, *names):
-    """Yield tuples of columns of at most `AT_ONCE` arrivals, whose features fit into the cache.
+    """Yield tuples of columns of at most `PIECE` arrivals, whose features fit into the cache.
 
     Parameters
     ----------
@@ -271,8 +291,53 @@ def slices(replicate, *names):
         Columns of the trace.
     """
     for columns in replicate.chunks(*names):
-        for begin in range(0, len(columns[0]), AT_ONCE):
-            yield tuple(column[begin : begin + AT_ONCE] for column in columns)
+        for begin in range(0, len(columns[0]), PIECE):
+            yield tuple(column[begin : begin + PIECE] for column in columns)
+
+
+def feature_count(groups):
+    """Return the number F of features for a number of groups of servers."""
+    pairs = groups * (groups - 1) // 2
+    return groups * (LEVELS + 2 * _CURVED - 1) + _BETWEEN * pairs
+
+
+@kernel
+def fill_features(exactly, server, met, groups, sizes, out):
+    """Fill in phi after a job has joined a server where it met others; see the module's formulas.
+
+    Parameters
+    ----------
+    exactly : ndarray of float64, shape (m, groups, LEVELS)
+        Servers of each group with exactly 0, 1, .. jobs before.
+    server, met : ndarray of int, shape (m,)
+        The server joined and its jobs before.
+    groups : ndarray of int, shape (N,)
+    sizes : ndarray of float64, shape (groups,)
+    out : ndarray of float64, shape (m, F), or with more columns, which are left alone
+        Written in place.
+    """
+    levels = exactly.shape[2]
+    curved = len(sizes) * levels
+    mixed = curved + len(sizes) * _CURVED
+    between = mixed + len(sizes) * (_CURVED - 1)
+    for i in range(len(exactly)):
+        for g in range(len(sizes)):
+            least = sizes[g]
+            for j in range(levels):
+                least -= exactly[i, g, j]
+                joined = 1.0 if groups[server[i]] == g and met[i] == j else 0.0
+                out[i, g * levels + j] = (least + joined) / sizes[g]
+            for j in range(_CURVED):
+                out[i, curved + g * _CURVED + j] = out[i, g * levels + j] ** 2
+            for j in range(_CURVED - 1):
+                product = out[i, g * levels + j] * out[i, g * levels + j + 1]
+                out[i, mixed + g * (_CURVED - 1) + j] = product
+        column = between
+        for g in range(len(sizes)):
+            for h in range(g):
+                for j in range(_BETWEEN):
+                    out[i, column] = out[i, g * levels + j] * out[i, h * levels + j]
+                    column += 1
 
 
 def server_groups(classes):

@@ -37,7 +37,7 @@ class Occupancy:
         np.add.at(self._now[:, 0], self._groups, self._weights)
         self._heap = np.empty(0), np.empty(0, np.int64)
         self._size = 0
-        self._pending = _carried(carry, travel_time)
+        self._pending = carried(carry, travel_time)
 
     def fill(self, arrival, server, response, out):
         """Fill in the occupancy just before each of the next arrivals.
@@ -59,7 +59,7 @@ class Occupancy:
                 strict=True,
             )
         )
-        self._heap = _with_room(self._heap, self._size + len(queue[0]))
+        self._heap = with_room(self._heap, self._size + len(queue[0]))
         head, self._size = _follow(
             arrival, waiting, *queue, self._groups, self._weights, self._length, self._now,
             *self._heap, self._size, out,
@@ -67,7 +67,7 @@ class Occupancy:
         self._pending = tuple(part[head:].copy() for part in queue)
 
 
-def _carried(carry, travel_time):
+def carried(carry, travel_time):
     """Return servers, landings and departures of the jobs carried in, by landing."""
     if not len(carry):
         return np.empty(0, np.int64), np.empty(0), np.empty(0)
@@ -78,7 +78,8 @@ def _carried(carry, travel_time):
     return servers[order].astype(np.int64), arrivals[order] + travel_time, departures[order]
 
 
-def _with_room(heap, jobs):
+def with_room(heap, jobs):
+    """Return the arrays of a heap with room for a number of jobs."""
     missing = jobs - len(heap[0])
     if missing <= 0:
         return heap
@@ -100,7 +101,7 @@ def _follow(
                 landing[head], groups, weights, length, now, heap_time, heap_server, size
             )
             _move(server[head], 1, groups, weights, length, now)
-            size = _push(departure[head], server[head], heap_time, heap_server, size)
+            size = push(departure[head], server[head], heap_time, heap_server, size)
             head += 1
         size = _depart_until(t, groups, weights, length, now, heap_time, heap_server, size)
         for g in range(len(now)):
@@ -113,7 +114,7 @@ def _follow(
 def _depart_until(t, groups, weights, length, now, heap_time, heap_server, size):
     while size > 0 and heap_time[0] <= t:
         _move(heap_server[0], -1, groups, weights, length, now)
-        size = _pop(heap_time, heap_server, size)
+        size = pop(heap_time, heap_server, size)
     return size
 
 
@@ -128,7 +129,7 @@ def _move(s, step, groups, weights, length, now):
 
 
 @inlined
-def _push(time, s, heap_time, heap_server, size):
+def push(time, s, heap_time, heap_server, size):
     """Put a departure into the binary heap; return its new size."""
     at = size
     while at > 0 and heap_time[(at - 1) >> 1] > time:
@@ -141,7 +142,7 @@ def _push(time, s, heap_time, heap_server, size):
 
 
 @inlined
-def _pop(heap_time, heap_server, size):
+def pop(heap_time, heap_server, size):
     """Remove the earliest departure from the binary heap; return its new size."""
     size -= 1
     time, s = heap_time[size], heap_server[size]

@@ -76,6 +76,9 @@ class Estimator:
         Whether the trace must hold the choices of both arms.
     needs_structure : bool
         Whether policies, speeds and information must be known (`Setting.structure`).
+    needs_constant_rate : bool
+        Whether its value model leaves the time out of the state, so that it is wrong under a periodic
+        arrival rate.
     """
 
     name: str
@@ -87,6 +90,7 @@ class Estimator:
     observed_costs: bool
     needs_choices: bool = False
     needs_structure: bool = False
+    needs_constant_rate: bool = False
 
 
 _ESTIMATORS: dict[str, Estimator] = {}
@@ -94,7 +98,7 @@ _ESTIMATORS: dict[str, Estimator] = {}
 
 def register(
     name, *, design, uses_horizon=False, needs_cycle=False, needs_grid=False, observed_costs=False,
-    needs_choices=False, needs_structure=False,
+    needs_choices=False, needs_structure=False, needs_constant_rate=False,
 ):  # fmt: skip
     """Return a decorator that registers an estimator for records of a kind of design.
 
@@ -106,7 +110,7 @@ def register(
             raise ValueError(f"an estimator named {name} is registered already")
         _ESTIMATORS[name] = Estimator(
             name, function, design, uses_horizon, needs_cycle, needs_grid, observed_costs,
-            needs_choices, needs_structure,
+            needs_choices, needs_structure, needs_constant_rate,
         )  # fmt: skip
         return function
 
@@ -147,6 +151,7 @@ def estimators_for(
         if entry.design == design
         and (wanted == "all" or entry.name in wanted)
         and (periodic or not entry.needs_cycle)
+        and not (periodic and entry.needs_constant_rate)
         and (horizons >= 3 or not entry.needs_grid)
         and (choices or not entry.needs_choices)
         and (structure or not entry.needs_structure)

@@ -59,7 +59,7 @@ def estimate_log(record, config, mean_service_time, valid):
             choices=setting.choices,
             structure=setting.structure is not None,
         )
-        if valid(entry)
+        if valid(entry) and not (setting.varying_rate and entry.needs_constant_rate)
     ]
     main = in_service_times(config.horizon, config, mean_service_time)
     rows = [

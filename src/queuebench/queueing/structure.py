@@ -30,3 +30,20 @@ class Structure:
     travel_time: float = 0.0
     information: str = "fresh"
     age: float = 0.0
+
+    def view(self, time):
+        """Return the time that the dispatcher sees at some time.
+
+        Parameters
+        ----------
+        time : ndarray, shape (m,)
+
+        Returns
+        -------
+        ndarray, shape (m,)
+        """
+        if self.age == 0.0 or self.information == "fresh":
+            return time
+        if self.information == "bulletin_board":
+            return np.floor(time / self.age) * self.age
+        return time - self.age
