@@ -72,8 +72,17 @@ class _Queues:
         own = server.astype(np.int64), arrival + self._travel_time, arrival + response
         queue = tuple(np.concatenate(parts) for parts in zip(self._pending, own, strict=True))
         self._heap = with_room(self._heap, self._size + len(queue[0]))
+        # A copy, as the times of a trace may not be written to and those of a view may: one kernel for both.
         head, self._size = _follow(
-            view, waiting, *queue, self._length, self.since, *self._heap, self._size, length, since
+            np.array(view),
+            waiting,
+            *queue,
+            self._length,
+            self.since,
+            *self._heap,
+            self._size,
+            length,
+            since,
         )
         self._pending = tuple(part[head:].copy() for part in queue)
 
