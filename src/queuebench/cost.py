@@ -1,12 +1,12 @@
 """What a study will cost, told before it starts."""
 
+from queuebench.estimators.setting import applying
 from queuebench.loss_study import build_network, event_count
 from queuebench.model import build_system, warmup
 
 # CPU time per arrival or event on one core of an AMD EPYC, as `make bench` prints it, rounded up;
 # for an event of the loss network, all policies and windows together.
 _SIMULATED_NS = 110.0
-_ESTIMATED_NS = 50.0
 _TRUTH_NS = 300.0
 _LOSS_NS = 1200.0
 _TRACE_BYTES = 48
@@ -35,8 +35,8 @@ def describe_cost(study, cells, cores):
         experiment = cell.experiment
         arrivals = experiment.arrivals + warmup(cell, build_system(cell)) * cell.rate
         runs = experiment.replicates * len(cell.designs)
-        cost = _SIMULATED_NS + _ESTIMATED_NS * (1 + len(experiment.all_horizons)) / 2
-        seconds += runs * arrivals * cost * 1e-9
+        cost = sum(_SIMULATED_NS + _estimation(cell, kind) for kind in _kinds(cell))
+        seconds += experiment.replicates * arrivals * cost * 1e-9
         seconds += min(2e7, experiment.truth.max_arrivals) * _TRUTH_NS * 1e-9
         jobs += 1 + -(-experiment.replicates // experiment.batch_size)
         size = experiment.arrivals * _TRACE_BYTES
@@ -48,6 +48,19 @@ def describe_cost(study, cells, cores):
         f"this study expects {seconds / 3600:.3g} CPU hours ({_duration(seconds / cores)} on {cores} "
         f"cores), {cores * _JOB_MEMORY / 1e9:.2g} GB of memory and {disk / 1e9:.2g} GB of disk "
         f"in {jobs} simulation jobs"
+    )
+
+
+def _kinds(cell):
+    return [design.kind for design in cell.designs.values()]
+
+
+def _estimation(cell, kind):
+    """Return the nanoseconds per arrival of all estimators that apply to a kind of design."""
+    horizons = len(cell.experiment.all_horizons)
+    return sum(
+        entry.nanoseconds * (horizons if entry.uses_horizon else 1)
+        for entry in applying(cell, kind)
     )
 
 

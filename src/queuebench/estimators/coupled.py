@@ -197,27 +197,42 @@ def _kernel_error(sums, influence):
     return newey_west_error(influence, starts, lags)
 
 
-@register("wdq_coupled", design="bernoulli", uses_horizon=True, needs_choices=True)
+@register(
+    "wdq_coupled", design="bernoulli", uses_horizon=True, needs_choices=True, nanoseconds=25.0
+)
 def wdq_coupled(record, horizon):
     """`wdq` over the arrivals at which the arms choose different servers."""
     return fixed_estimate(record, horizon, Weighting.CHOICE, Cost.FITTED)
 
 
 @register(
-    "qdq_coupled", design="bernoulli", uses_horizon=True, needs_choices=True, observed_costs=True
+    "qdq_coupled",
+    design="bernoulli",
+    uses_horizon=True,
+    needs_choices=True,
+    observed_costs=True,
+    nanoseconds=25.0,
 )
 def qdq_coupled(record, horizon):
     """`qdq` over the arrivals at which the arms choose different servers."""
     return fixed_estimate(record, horizon, Weighting.CHOICE, Cost.QUEUE)
 
 
-@register("mixed_dq_coupled", design="bernoulli", uses_horizon=True, needs_choices=True)
+@register(
+    "mixed_dq_coupled", design="bernoulli", uses_horizon=True, needs_choices=True, nanoseconds=25.0
+)
 def mixed_dq_coupled(record, horizon):
     """`mixed_dq` over the arrivals at which the arms choose different servers."""
     return mixed_estimate(record, horizon, Weighting.CHOICE, (Cost.FITTED, Cost.QUEUE))
 
 
-@register("mixed_dq_coupled_met", design="bernoulli", uses_horizon=True, needs_choices=True)
+@register(
+    "mixed_dq_coupled_met",
+    design="bernoulli",
+    uses_horizon=True,
+    needs_choices=True,
+    nanoseconds=25.0,
+)
 def mixed_dq_coupled_met(record, horizon):
     """`mixed_dq` over the arrivals at which the arms choose servers of different class or length."""
     return mixed_estimate(record, horizon, Weighting.MET, (Cost.FITTED, Cost.QUEUE))

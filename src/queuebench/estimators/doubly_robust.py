@@ -41,7 +41,9 @@ from queuebench.jit import kernel
 _FRESH_SUM_EVERY = 64
 
 
-@register("doubly_robust_dq", design="bernoulli", uses_horizon=True, needs_choices=True)
+@register(
+    "doubly_robust_dq", design="bernoulli", uses_horizon=True, needs_choices=True, nanoseconds=900.0
+)
 def doubly_robust_dq(record, horizon):
     """`mixed_dq_coupled` with cross-fitted values at both ends of the window."""
     return estimate_mixed(residual_sums(record, horizon), 0, (0, 1))

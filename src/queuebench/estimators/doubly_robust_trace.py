@@ -36,7 +36,13 @@ from queuebench.estimators.weighted_windows import empty_sums
 from queuebench.jit import kernel
 
 
-@register("doubly_robust_dq_lambda", design="bernoulli", uses_horizon=True, needs_choices=True)
+@register(
+    "doubly_robust_dq_lambda",
+    design="bernoulli",
+    uses_horizon=True,
+    needs_choices=True,
+    nanoseconds=1200.0,
+)
 def doubly_robust_dq_lambda(record, horizon):
     """`dq_lambda_coupled` on temporal differences of cross-fitted values."""
     length, fit = record.horizon_arrivals(horizon), fitted_values(record)

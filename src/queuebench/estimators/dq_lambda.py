@@ -44,13 +44,15 @@ from queuebench.jit import kernel
 _MIXED = [Cost.FITTED, Cost.QUEUE]
 
 
-@register("dq_lambda", design="bernoulli", uses_horizon=True)
+@register("dq_lambda", design="bernoulli", uses_horizon=True, nanoseconds=50.0)
 def dq_lambda(record, horizon):
     """`mixed_dq` with a fading memory as long as the horizon."""
     return estimate_mixed(trace_sums(record, horizon), Weighting.ALL, (0, 1))
 
 
-@register("dq_lambda_coupled", design="bernoulli", uses_horizon=True, needs_choices=True)
+@register(
+    "dq_lambda_coupled", design="bernoulli", uses_horizon=True, needs_choices=True, nanoseconds=50.0
+)
 def dq_lambda_coupled(record, horizon):
     """`mixed_dq_coupled` with a fading memory as long as the horizon."""
     return estimate_mixed(trace_sums(record, horizon), Weighting.CHOICE, (0, 1))

@@ -44,13 +44,21 @@ TRACE = 0.95
 """Lambda of `lstd_dq_trace`: a memory of twenty arrivals."""
 
 
-@register("lstd_dq", design="bernoulli", needs_choices=True, needs_constant_rate=True)
+@register(
+    "lstd_dq", design="bernoulli", needs_choices=True, needs_constant_rate=True, nanoseconds=400.0
+)
 def lstd_dq(record, horizon=None):
     """LSTD(0) with features of the queue lengths."""
     return estimate(record, Features(record), 0.0)
 
 
-@register("lstd_dq_trace", design="bernoulli", needs_choices=True, needs_constant_rate=True)
+@register(
+    "lstd_dq_trace",
+    design="bernoulli",
+    needs_choices=True,
+    needs_constant_rate=True,
+    nanoseconds=400.0,
+)
 def lstd_dq_trace(record, horizon=None):
     """LSTD(lambda), which leans less on the queue lengths being the state."""
     return estimate(record, Features(record), TRACE)

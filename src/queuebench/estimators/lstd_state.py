@@ -50,7 +50,7 @@ _PAIRS = _LEVELS + _WORKS + _SEEN_LEVELS  # where sums by both lengths begin
 
 @register(
     "lstd_dq_state", design="bernoulli", needs_choices=True, needs_structure=True,
-    needs_constant_rate=True,
+    needs_constant_rate=True, nanoseconds=900.0
 )  # fmt: skip
 def lstd_dq_state(record, horizon=None):
     """LSTD(0) with features of queue lengths, services in progress, and lengths seen."""

@@ -44,7 +44,8 @@ _ONE_COST = np.ones(1)
 
 
 @register(
-    "neighbours_window", design="bernoulli", uses_horizon=True, needs_choices=True, observed_costs=True
+    "neighbours_window", design="bernoulli", uses_horizon=True, needs_choices=True,
+    observed_costs=True, nanoseconds=20.0,
 )  # fmt: skip
 def neighbours_window(record, horizon):
     """Neighbours are the jobs that join either chosen server within the horizon."""
@@ -53,7 +54,9 @@ def neighbours_window(record, horizon):
     return _estimate(record, _window_traces(record, length), length, dropped=length)
 
 
-@register("neighbours_busy", design="bernoulli", needs_choices=True, observed_costs=True)
+@register(
+    "neighbours_busy", design="bernoulli", needs_choices=True, observed_costs=True, nanoseconds=20.0
+)
 def neighbours_busy(record, horizon=None):
     """Neighbours are the jobs that join either chosen server until it is next idle."""
     setting = record.setting

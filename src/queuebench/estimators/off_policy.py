@@ -34,14 +34,24 @@ from queuebench.estimators.lstd import RARE, Features, least_squares, transition
 from queuebench.estimators.registry import Estimate, EstimationError, register
 
 
-@register("lstd_off_policy", design="bernoulli", needs_choices=True, needs_constant_rate=True)
+@register(
+    "lstd_off_policy",
+    design="bernoulli",
+    needs_choices=True,
+    needs_constant_rate=True,
+    nanoseconds=450.0,
+)
 def lstd_off_policy(record, horizon=None):
     """Difference of the arms' average costs, by importance weights; it reads only the choices made."""
     return _estimate(record, _weighted)
 
 
 @register(
-    "lstd_off_policy_coupled", design="bernoulli", needs_choices=True, needs_constant_rate=True
+    "lstd_off_policy_coupled",
+    design="bernoulli",
+    needs_choices=True,
+    needs_constant_rate=True,
+    nanoseconds=450.0,
 )
 def lstd_off_policy_coupled(record, horizon=None):
     """Difference of the arms' average costs, by the choices that each arm would have made."""

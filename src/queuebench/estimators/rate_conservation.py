@@ -25,13 +25,19 @@ _RESPONSE_COSTS = (Cost.FITTED, Cost.OBSERVED)
 _CONTROLS = tuple(range(COSTS, COSTS + CONTROLS))
 
 
-@register("mixed_dq_controls", design="bernoulli", uses_horizon=True)
+@register("mixed_dq_controls", design="bernoulli", uses_horizon=True, nanoseconds=200.0)
 def mixed_dq_controls(record, horizon):
     """Response costs with eight controls, over all arrivals."""
     return mixed_estimate(record, horizon, Weighting.ALL, _RESPONSE_COSTS, _CONTROLS)
 
 
-@register("mixed_dq_coupled_controls", design="bernoulli", uses_horizon=True, needs_choices=True)
+@register(
+    "mixed_dq_coupled_controls",
+    design="bernoulli",
+    uses_horizon=True,
+    needs_choices=True,
+    nanoseconds=200.0,
+)
 def mixed_dq_coupled_controls(record, horizon):
     """The same over the arrivals at which the arms choose different servers."""
     return mixed_estimate(record, horizon, Weighting.CHOICE, _RESPONSE_COSTS, _CONTROLS)

@@ -79,6 +79,9 @@ class Estimator:
     needs_constant_rate : bool
         Whether its value model leaves the time out of the state, so that it is wrong under a periodic
         arrival rate.
+    nanoseconds : float
+        About how much CPU time it takes per arrival (and horizon, if it uses one) beside the others, as
+        `make bench` prints it; for telling what a study will cost.
     """
 
     name: str
@@ -91,6 +94,7 @@ class Estimator:
     needs_choices: bool = False
     needs_structure: bool = False
     needs_constant_rate: bool = False
+    nanoseconds: float = 8.0
 
 
 _ESTIMATORS: dict[str, Estimator] = {}
@@ -98,7 +102,7 @@ _ESTIMATORS: dict[str, Estimator] = {}
 
 def register(
     name, *, design, uses_horizon=False, needs_cycle=False, needs_grid=False, observed_costs=False,
-    needs_choices=False, needs_structure=False, needs_constant_rate=False,
+    needs_choices=False, needs_structure=False, needs_constant_rate=False, nanoseconds=8.0,
 ):  # fmt: skip
     """Return a decorator that registers an estimator for records of a kind of design.
 
@@ -110,7 +114,7 @@ def register(
             raise ValueError(f"an estimator named {name} is registered already")
         _ESTIMATORS[name] = Estimator(
             name, function, design, uses_horizon, needs_cycle, needs_grid, observed_costs,
-            needs_choices, needs_structure, needs_constant_rate,
+            needs_choices, needs_structure, needs_constant_rate, nanoseconds,
         )  # fmt: skip
         return function
 

@@ -115,7 +115,7 @@ class Replay:
     check: Check
 
 
-@register("replay", design="bernoulli", needs_structure=True)
+@register("replay", design="bernoulli", needs_structure=True, nanoseconds=400.0)
 def replay(record, horizon=None):
     """Mean response of all recorded jobs replayed as treated minus replayed as controls."""
     return replay_record(record, record.setting.structure).estimate
