@@ -1,110 +1,75 @@
-"""Figures of docs/rivals.md: every rival on replicates of a few settings, and replay under wrong structures.
+"""Figures of docs/rivals.md that no table of a study holds.
 
-Run from the repository's root as ``python -m benchmarks.rivals estimators homogeneous-0.9 --replicates 60``
-or ``python -m benchmarks.rivals misspecified delayed --replicates 40``; ``--help`` lists the settings.
+``python -m benchmarks.rivals tables results`` prints, for every cell of a study that was run, what its
+estimators are worth; ``python -m benchmarks.rivals slowing --slope 0.1`` how often replay's check
+notices servers that slow down under load, which no study can say.
 """
 
 import argparse
-import tempfile
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 
 from queuebench.config import parse_study, resolve
-from queuebench.estimators.inference import intervals
 from queuebench.estimators.record import Record
-from queuebench.estimators.registry import estimators_for
-from queuebench.estimators.replay import MISSPECIFICATIONS, replay_record
+from queuebench.estimators.replay import replay_record
 from queuebench.estimators.setting import setting_of
-from queuebench.experiment import simulate_batch
 from queuebench.logs.replicate import LogReplicate, carry_array
 from queuebench.model import build_system, replicate_streams
 from queuebench.queueing.dispatch import Output, dispatch, new_state
 from queuebench.queueing.service import draw_requirements
-from queuebench.trace import Trace
-from queuebench.truth import simulate_truth
-
-SETTINGS = {
-    "homogeneous": {},
-    "heterogeneous": {"speeds": {"kind": "two_speed", "ratio": 2.0}},
-    "constant": {"service": {"distribution": "constant"}},
-    "pareto": {"service": {"distribution": "pareto", "shape": 2.5}},
-    "delayed": {
-        "information": {"kind": "constant_age", "age": 1.5},
-        "treatment": {"policy": "power_of_d", "d": 5},
-    },
-    "travel": {"travel_time": 0.5},
-    "nonstationary": {"arrival_process": {"kind": "sinusoidal", "amplitude": 0.2, "period": 200.0}},
-}
-"""Settings by name, with N = 20 and d = 2 against 3 unless they say otherwise."""
+from queuebench.tables.mse import CELL, ROW
 
 
-def build_cell(name, load, arrivals, seed):
-    """Return the cell of a setting at a load."""
-    keys = {
+def print_tables(folder):
+    """Print one table per cell of a study's results, the estimators by their mean squared error.
+
+    Parameters
+    ----------
+    folder : str or pathlib.Path
+        The study's results.
+    """
+    folder = Path(folder)
+    estimates = pd.read_parquet(folder / "estimates.parquet")
+    truth = pd.read_parquet(folder / "truth.parquet").set_index(CELL)
+    for key, cell in estimates.groupby(CELL, sort=False):
+        gte, error = truth.loc[key, ["gte", "gte_se"]]
+        print(f"\n**{key[0]}, load {key[1]:g}**, effect {gte:.4f} ± {error:.4f}:\n")
+        rows = [_worth(name, group, gte) for name, group in cell.groupby(ROW[2:], dropna=False)]
+        table = pd.DataFrame(rows).sort_values("MSE", kind="stable")
+        table["MSE"] = [f"{mse:.3g}" for mse in table["MSE"]]
+        print(table.to_markdown(index=False, disable_numparse=True))
+
+
+def _worth(name, group, gte):
+    """Return what one estimator is worth in a cell."""
+    _, estimator, horizon = name
+    values = group["estimate"]
+    known = group[group["lower_95"].notna()]
+    covers = known["lower_95"].le(gte) & known["upper_95"].ge(gte)
+    checks = group["check"].dropna()
+    return {
+        "estimator": f"`{estimator}`" + ("" if np.isnan(horizon) else f", {horizon:g}"),
+        "bias": f"{values.mean() - gte:+.4f}",
+        "sd": f"{values.std():.4f}",
+        "MSE": ((values - gte) ** 2).mean(),
+        "mean se": f"{known['estimate_se'].mean():.4f}" if len(known) else "",
+        "covers 95 %": f"{covers.mean():.2f}" if len(known) else "",
+        "right sign": f"{(np.sign(values) == np.sign(gte)).mean():.2f}",
+        "check rejects": f"{(checks < 0.05).mean():.2f}" if len(checks) else "",
+    }
+
+
+def build_cell(load, arrivals, seed):
+    """Return the homogeneous cell whose servers are made to slow down."""
+    study = {
         "seed": seed,
         "arrivals": arrivals,
         "system": {"servers": 20, "loads": [load]},
-        "control": {"policy": "power_of_d", "d": 2},
-        "treatment": {"policy": "power_of_d", "d": 3},
-        "truth": {"max_arrivals": 20_000_000, "relative": 0.005},
+        "scenarios": {"slowing": {}},
     }
-    return resolve(parse_study(keys | SETTINGS[name] | {"scenarios": {name: {}}}))[0]
-
-
-def precise_truth(name, load, runs):
-    """Return the effect and its standard error, averaged over simulated truths of several seeds.
-
-    The rule by which one of them stops allows for 0.2 % of the mean response, which is more than the
-    error of a replay.
-    """
-    found = [simulate_truth(build_cell(name, load, 10_000, 1000 + run)) for run in range(runs)]
-    effects = np.array([truth.gte for truth in found])
-    weights = np.array([truth.arrivals for truth in found])
-    error = np.sqrt(np.sum((weights * [truth.gte_se for truth in found]) ** 2)) / weights.sum()
-    return float(effects @ weights / weights.sum()), float(error)
-
-
-def records(cell, replicates):
-    """Yield the record of every replicate under the cell's Bernoulli design."""
-    setting = setting_of(cell, "bernoulli")
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "trace.arrow"
-        for number in range(replicates):
-            simulate_batch(cell, "bernoulli", range(number, number + 1), path)
-            for replicate in Trace(path):
-                yield Record(replicate, setting)
-
-
-def compare_estimators(cell, replicates, wanted, truth):
-    """Print bias, spread, coverage and sign of the estimators on replicates of a cell."""
-    entries = estimators_for(
-        "bernoulli", wanted, periodic=cell.periodic, choices=True, structure=True
-    )
-    found = {entry.name: [] for entry in entries}
-    for record in records(cell, replicates):
-        for entry in entries:
-            horizon = cell.experiment.horizon if entry.uses_horizon else None
-            found[entry.name].append(entry.function(record, horizon))
-    print("| estimator | bias | sd | rmse | mean se | covers 95 % | right sign | check rejects |")
-    print("|---|---|---|---|---|---|---|---|")
-    for name, estimates in found.items():
-        print(_row(name, estimates, truth))
-
-
-def compare_structures(cell, replicates, truth):
-    """Print what replay says under each wrong structure, and how often its check rejects it."""
-    found = {}
-    for record in records(cell, replicates):
-        right = record.setting.structure
-        for name, wrong in MISSPECIFICATIONS.items():
-            if name == "as it is" or not _same(wrong(right), right):
-                estimate = replay_record(record, wrong(right)).estimate
-                found.setdefault(name, []).append(estimate)
-    print("| structure | bias | sd | rmse | mean se | covers 95 % | right sign | check rejects |")
-    print("|---|---|---|---|---|---|---|---|")
-    for name, estimates in found.items():
-        print(_row(name, estimates, truth))
+    return resolve(parse_study(study))[0]
 
 
 def slowing_records(cell, replicates, slope):
@@ -182,49 +147,26 @@ def check_slowing(cell, replicates, slope):
     print(f"slope {slope:g}: check rejects {np.mean([e.check < 0.05 for e in found]):.2f}")
 
 
-def _same(one, other):
-    return all(np.array_equal(value, vars(other)[key]) for key, value in vars(one).items())
-
-
-def _row(name, estimates, truth):
-    values = np.array([e.value for e in estimates])
-    errors = np.array([e.standard_error for e in estimates])
-    limits = [intervals(e.value, e.standard_error, e.freedom) for e in estimates]
-    covers = np.mean([b["lower_95"] <= truth <= b["upper_95"] for b in limits])
-    checks = np.array([e.check for e in estimates])
-    rejects = "" if np.isnan(checks).all() else f"{np.mean(checks < 0.05):.2f}"
-    bias = values.mean() - truth
-    rmse = np.sqrt(np.mean((values - truth) ** 2))
-    sign = np.mean(np.sign(values) == np.sign(truth))
-    return (
-        f"| `{name}` | {bias:+.4f} | {values.std(ddof=1):.4f} | {rmse:.4f} | {errors.mean():.4f} | "
-        f"{covers:.2f} | {sign:.2f} | {rejects} |"
-    )
-
-
 def main():
     """Run what the command line asks for."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("what", choices=["estimators", "misspecified"])
-    parser.add_argument("setting", help=f"one of {', '.join(SETTINGS)}, then - and the load")
-    parser.add_argument("--replicates", type=int, default=40)
-    parser.add_argument("--arrivals", type=int, default=100_000)
-    parser.add_argument("--truths", type=int, default=16, help="simulated truths to average")
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--slope", type=float, help="misspecified: servers that slow down instead")
-    parser.add_argument("--only", nargs="+", default="all")
+    commands = parser.add_subparsers(required=True)
+    tables = commands.add_parser("tables", help="what the estimators of a study are worth")
+    tables.add_argument("results", help="folder of the study's results")
+    tables.set_defaults(run=lambda given: print_tables(given.results))
+    slowing = commands.add_parser("slowing", help="servers that slow down under load")
+    slowing.add_argument("--slope", type=float, required=True)
+    slowing.add_argument("--load", type=float, default=0.7)
+    slowing.add_argument("--arrivals", type=int, default=100_000)
+    slowing.add_argument("--replicates", type=int, default=12)
+    slowing.add_argument("--seed", type=int, default=1)
+    slowing.set_defaults(
+        run=lambda given: check_slowing(
+            build_cell(given.load, given.arrivals, given.seed), given.replicates, given.slope
+        )
+    )
     given = parser.parse_args()
-    name, load = given.setting.rsplit("-", 1)
-    cell = build_cell(name, float(load), given.arrivals, given.seed)
-    truth, error = precise_truth(name, float(load), given.truths)
-    print(f"{given.setting}: effect {truth:.4f} with standard error {error:.4f}")
-    if given.what == "estimators":
-        compare_estimators(cell, given.replicates, given.only, truth)
-    else:
-        if given.slope is not None:
-            check_slowing(cell, given.replicates, given.slope)
-            return
-        compare_structures(cell, given.replicates, truth)
+    given.run(given)
 
 
 if __name__ == "__main__":
