@@ -3,21 +3,12 @@
 import numpy as np
 import pytest
 from references import estimators as reference
+from references.records import records
 
 from queuebench.estimators.block_jackknife import mixed_dq_jackknife
 from queuebench.estimators.differences_in_q import mixed_dq
-from queuebench.estimators.record import Record
-from queuebench.estimators.setting import setting_of
-from queuebench.experiment import simulate_batch
-from queuebench.trace import Trace
 
 HORIZON = 2.0
-
-
-def records(cell, path, replicates=1):
-    simulate_batch(cell, "bernoulli", range(replicates), path)
-    setting = setting_of(cell, "bernoulli")
-    return [Record(replicate, setting) for replicate in Trace(path)]
 
 
 def plain_mixture(response, queue, treated):

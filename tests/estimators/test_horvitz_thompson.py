@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from references.records import records
 
 from queuebench.estimators import EstimationError
 from queuebench.estimators.batch_means import batch_count
@@ -9,15 +10,7 @@ from queuebench.estimators.differences_in_means import naive
 from queuebench.estimators.horvitz_thompson import horvitz_thompson, run_length
 from queuebench.estimators.record import Record
 from queuebench.estimators.setting import setting_of
-from queuebench.experiment import simulate_batch
 from queuebench.logs.replicate import LogReplicate
-from queuebench.trace import Trace
-
-
-def records(cell, path, replicates=1):
-    simulate_batch(cell, "bernoulli", range(replicates), path)
-    setting = setting_of(cell, "bernoulli")
-    return [Record(replicate, setting) for replicate in Trace(path)]
 
 
 @pytest.mark.parametrize(

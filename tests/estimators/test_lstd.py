@@ -3,19 +3,10 @@
 import numpy as np
 import pytest
 from references import values as reference
+from references.records import records
 
 from queuebench.estimators.lstd import Features, estimate, lstd_dq, server_groups
-from queuebench.estimators.record import Record
-from queuebench.estimators.setting import setting_of
-from queuebench.experiment import simulate_batch
 from queuebench.oracle import solve
-from queuebench.trace import Trace
-
-
-def records(cell, path, replicates=1):
-    simulate_batch(cell, "bernoulli", range(replicates), path)
-    setting = setting_of(cell, "bernoulli")
-    return [Record(replicate, setting) for replicate in Trace(path)]
 
 
 def plain_lstd(record, trace):

@@ -2,24 +2,17 @@
 
 import numpy as np
 import pytest
+from references.records import records
 
 from queuebench.estimators import EstimationError
 from queuebench.estimators.batch_means import batch_count
 from queuebench.estimators.neighbours import neighbours_busy, neighbours_window
 from queuebench.estimators.record import Record
 from queuebench.estimators.setting import setting_of
-from queuebench.experiment import simulate_batch
 from queuebench.logs.replicate import LogReplicate
-from queuebench.trace import Trace
 
 HORIZON = 2.0
 SHARE = 0.4
-
-
-def records(cell, path, replicates=1):
-    simulate_batch(cell, "bernoulli", range(replicates), path)
-    setting = setting_of(cell, "bernoulli")
-    return [Record(replicate, setting) for replicate in Trace(path)]
 
 
 @pytest.fixture(params=[0.0, 0.5])

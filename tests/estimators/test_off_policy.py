@@ -3,21 +3,13 @@
 import numpy as np
 import pytest
 from references import values as reference
+from references.records import records
 
 from queuebench.estimators import EstimationError, estimators_for
 from queuebench.estimators.lstd import lstd_dq, server_groups
 from queuebench.estimators.off_policy import lstd_off_policy, lstd_off_policy_coupled
-from queuebench.estimators.record import Record
-from queuebench.estimators.setting import applying, setting_of
-from queuebench.experiment import simulate_batch
+from queuebench.estimators.setting import applying
 from queuebench.oracle import solve
-from queuebench.trace import Trace
-
-
-def records(cell, path, replicates=1):
-    simulate_batch(cell, "bernoulli", range(replicates), path)
-    setting = setting_of(cell, "bernoulli")
-    return [Record(replicate, setting) for replicate in Trace(path)]
 
 
 def plain_average_cost(phi, following, cost, weight, used):

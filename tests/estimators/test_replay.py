@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from references.records import records
 from references.simulation import simulate
 from scipy import stats
 
@@ -18,19 +19,11 @@ from queuebench.estimators.replay import (
     replay_record,
 )
 from queuebench.estimators.setting import setting_of
-from queuebench.experiment import simulate_batch
 from queuebench.model import replicate_streams
 from queuebench.queueing.arrivals import PoissonArrivals
 from queuebench.queueing.replay import Rebuilder
 from queuebench.queueing.service import draw_requirements
 from queuebench.randomness import stream
-from queuebench.trace import Trace
-
-
-def records(cell, path, replicates=1):
-    simulate_batch(cell, "bernoulli", range(replicates), path)
-    setting = setting_of(cell, "bernoulli")
-    return [Record(replicate, setting) for replicate in Trace(path)]
 
 
 def rebuilt(record):

@@ -15,6 +15,7 @@ import numpy as np
 
 from queuebench.estimators.batch_means import batch_count
 from queuebench.estimators.costs import Cost, Costs
+from queuebench.estimators.inference import totals_left_out
 from queuebench.estimators.lstd import Features, Sums, coefficients, slices
 from queuebench.estimators.registry import EstimationError
 from queuebench.estimators.weighted_windows import CHOICES, COSTS, Weighting, arm_weights
@@ -89,9 +90,8 @@ class Fit(NamedTuple):
 
     def left_out(self):
         """Yield, for every part, the coefficients (F, 2) fitted on all others, in one fold."""
-        whole = [part.sum(axis=0) for part in self.parts]
-        for own in zip(*self.parts, strict=True):
-            yield _solve([all_of - one for all_of, one in zip(whole, own, strict=True)])
+        for rest in totals_left_out(self.parts):
+            yield _solve(rest)
 
 
 def _part_of(units, arrivals, parts):

@@ -35,10 +35,8 @@ from queuebench.estimators.coupled import estimate_mixed
 from queuebench.estimators.cross_fitted_values import FOLDS, fitted_values, stretches
 from queuebench.estimators.registry import register
 from queuebench.estimators.weighted_windows import empty_sums
+from queuebench.estimators.windows import FRESH_SUM_EVERY, add_up
 from queuebench.jit import kernel
-
-# See `queuebench.estimators.windows`.
-_FRESH_SUM_EVERY = 64
 
 
 @register(
@@ -143,13 +141,5 @@ def _slide(
         if slot == width:
             slot = 0
             wraps += 1
-            if wraps % _FRESH_SUM_EVERY == 0:
-                _add_up(ring, running)
-
-
-@kernel
-def _add_up(ring, running):
-    for k in range(len(running)):
-        running[k] = 0.0
-        for slot in range(len(ring)):
-            running[k] += ring[slot, k]
+            if wraps % FRESH_SUM_EVERY == 0:
+                add_up(ring, running)

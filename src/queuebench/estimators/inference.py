@@ -50,6 +50,13 @@ def jackknife_parts(value, left_out):
     return batches * value - (batches - 1) * np.asarray(left_out)
 
 
+def totals_left_out(parts):
+    """Yield, for every batch, the sums over all others of arrays with a leading axis of batches."""
+    totals = [part.sum(axis=0) for part in parts]
+    for batch in zip(*parts, strict=True):
+        yield [total - one for total, one in zip(totals, batch, strict=True)]
+
+
 def newey_west_error(influences, units, fewest_lags):
     """Return the kernel standard error from influences summed over blocks.
 

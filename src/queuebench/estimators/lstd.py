@@ -25,7 +25,7 @@ import numpy as np
 
 from queuebench.estimators.batch_means import batch_count
 from queuebench.estimators.costs import Costs
-from queuebench.estimators.inference import jackknife_error, jackknife_parts
+from queuebench.estimators.inference import jackknife_error, jackknife_parts, totals_left_out
 from queuebench.estimators.occupancy import Occupancy
 from queuebench.estimators.registry import Estimate, EstimationError, register
 from queuebench.estimators.weighted_windows import CHOICES
@@ -93,10 +93,7 @@ def estimate(record, features, trace):
     value = solve(whole)
     if not batches:
         return Estimate(value, note="record too short for batch means")
-    left_out = [
-        solve(Sums(*(all_of - one for all_of, one in zip(whole, batch, strict=True))))
-        for batch in zip(*parts, strict=True)
-    ]
+    left_out = [solve(Sums(*rest)) for rest in totals_left_out(parts)]
     return Estimate(
         value,
         jackknife_error(np.array(left_out)),

@@ -25,7 +25,7 @@ from typing import NamedTuple
 import numpy as np
 
 from queuebench.estimators.batch_means import FEWEST_BATCHES, MOST_BATCHES
-from queuebench.estimators.inference import jackknife_error
+from queuebench.estimators.inference import jackknife_error, totals_left_out
 from queuebench.estimators.registry import Estimate, EstimationError, register
 from queuebench.jit import inlined, kernel
 
@@ -65,10 +65,7 @@ def switchback_corrected(record, horizon=None):
     value = solve(whole)
     if not enough:
         return Estimate(value, note=f"fewer than {FEWEST_BATCHES} pairs of blocks")
-    left_out = [
-        solve(Sums(*(all_of - one for all_of, one in zip(whole, batch, strict=True))))
-        for batch in zip(*parts, strict=True)
-    ]
+    left_out = [solve(Sums(*rest)) for rest in totals_left_out(parts)]
     return Estimate(value, jackknife_error(np.array(left_out)), batches - 1)
 
 

@@ -15,7 +15,9 @@ import numpy as np
 
 from queuebench.estimators.batch_means import BLOCKS, batch_count, block_of, merge_blocks
 from queuebench.estimators.costs import Cost, Costs
+from queuebench.estimators.inference import totals_left_out
 from queuebench.estimators.occupancy import Occupancy
+from queuebench.estimators.windows import FRESH_SUM_EVERY, add_up
 from queuebench.jit import kernel
 
 CONTROLS = 8
@@ -23,9 +25,6 @@ CONTROLS = 8
 
 COSTS = Cost.QUEUE + 1
 """The first columns are the costs, by `Cost`; the controls follow."""
-
-# See `queuebench.estimators.windows`.
-_FRESH_SUM_EVERY = 64
 
 
 class Weighting(IntEnum):
@@ -100,7 +99,6 @@ class WeightedSums(NamedTuple):
 
     def left_out(self, weighting):
         """Yield, for every batch, the `Part` of all others."""
-        whole = self.whole(weighting)
         batches = (
             merge_blocks(self.count),
             merge_blocks(self.weight[:, weighting]),
@@ -108,8 +106,8 @@ class WeightedSums(NamedTuple):
             merge_blocks(self.product[:, weighting]),
             self.moments[:, weighting],
         )
-        for part in zip(*batches, strict=True):
-            yield Part(*(all_of - one for all_of, one in zip(whole, part, strict=True)))
+        for rest in totals_left_out(batches):
+            yield Part(*rest)
 
     def influence(self, weighting, mixture):
         """Return every block's influence on the effect of a weighted sum of costs and controls.
@@ -286,8 +284,8 @@ def _slide(
         if slot == width:
             slot = 0
             wraps += 1
-            if wraps % _FRESH_SUM_EVERY == 0:
-                _add_up(ring, running)
+            if wraps % FRESH_SUM_EVERY == 0:
+                add_up(ring, running)
         start = before + row - width + 1
         if start < 0:
             continue
@@ -313,11 +311,3 @@ def _add_moments(square, running, moments):
         moments[0, k + 1] += weighted
         for other in range(k, len(running)):
             moments[k + 1, other + 1] += weighted * running[other]
-
-
-@kernel
-def _add_up(ring, running):
-    for k in range(len(running)):
-        running[k] = 0.0
-        for slot in range(len(ring)):
-            running[k] += ring[slot, k]

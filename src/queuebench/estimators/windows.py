@@ -23,7 +23,7 @@ from queuebench.jit import inlined, kernel
 
 # How many horizons a running sum may slide before it is added up afresh, so that rounding does not
 # pile up over a long record.
-_FRESH_SUM_EVERY = 64
+FRESH_SUM_EVERY = 64
 _ONE = np.uint64(1)
 
 
@@ -184,8 +184,8 @@ def _push(kinds, before, batch_length, cost, treated, ring, arms, running, count
         if slot == np.uint64(width):
             slot = np.uint64(0)
             wraps += 1
-            if wraps % _FRESH_SUM_EVERY == 0:
-                _add_up(ring, running)
+            if wraps % FRESH_SUM_EVERY == 0:
+                add_up(ring, running)
         if start >= 0:
             if start == edge:
                 block = np.uint64(block_of(start, batch_length, batches))
@@ -203,7 +203,8 @@ def _push(kinds, before, batch_length, cost, treated, ring, arms, running, count
 
 
 @kernel
-def _add_up(ring, running):
+def add_up(ring, running):
+    """Add up a window afresh: `running` becomes the sums over the ring's slots."""
     for k in range(len(running)):
         running[k] = 0.0
         for slot in range(len(ring)):
