@@ -140,13 +140,14 @@ def policy_table(arrivals, repeats, command, servers=20):
 
 
 def estimator_table(study, arrivals, repeats, command):
-    """Print what each estimator costs by itself, and all of a design together."""
+    """Print what each estimator costs by itself, and those of the default study together."""
     rows = []
+    default = yaml.safe_load(Path(study).read_text())["estimators"]
     with tempfile.TemporaryDirectory() as folder:
         for scenario in ("homogeneous", "nonstationary"):
             (cell,) = (
                 cell
-                for cell in cells_of(study, arrivals=arrivals)
+                for cell in cells_of(study, arrivals=arrivals, estimators="all")
                 if (cell.scenario, cell.load) == (scenario, 0.9)
             )
             for design, chosen in list(cell.designs.items())[:3]:
@@ -158,10 +159,13 @@ def estimator_table(study, arrivals, repeats, command):
                     name: partial(_one_estimator, cell, design, path, [name], horizons)
                     for name in names
                 }
-                cases["all together"] = partial(_one_estimator, cell, design, path, None, horizons)
+                usual = [name for name in names if name in default]
+                cases["all of the default study"] = partial(
+                    _one_estimator, cell, design, path, usual, horizons
+                )
                 if cell.designs[design].kind == "bernoulli":
-                    family = [name for name in names if "dq" in name]
-                    cases["all of the DQ family"] = partial(
+                    family = [name for name in usual if "dq" in name]
+                    cases["its DQ family"] = partial(
                         _one_estimator, cell, design, path, family, horizons
                     )
                 costs = take_turns(cases, repeats)
