@@ -24,6 +24,7 @@ def test_two_estimators_are_compared_by_students_paired_test():
     assert found.t["structural", "model_based"] == pytest.approx(-t, rel=1e-9)
     assert np.isnan(found.t["structural", "model_free"])
     assert found.freedom == 16
+    assert found.names == {"structural": "replay", "model_based": "lstd_dq"}
 
 
 def test_the_reference_does_not_matter():

@@ -125,6 +125,7 @@ def test_the_right_structure_does_not(delayed_log, describe):
     analysis = analyze_log(delayed_log, right)
     assert not analysis.report().startswith("replay")
     assert by_name(analysis)["replay_checked"].kind == "note"
+    assert {"estimators_agree", "estimators_disagree"} & by_name(analysis).keys()
     assert main_row(analysis, "replay")["check"] > 0.05
 
 

@@ -42,11 +42,14 @@ class Disagreement(NamedTuple):
         Difference over its standard error for each of `PAIRS`, NaN where one is missing.
     freedom : int
         Degrees of freedom of the t values.
+    names : dict of str to str
+        The estimator that stands for each kind of assumptions.
     """
 
     p_value: float
     t: dict
     freedom: int
+    names: dict
 
 
 def disagreement(estimates):
@@ -61,22 +64,22 @@ def disagreement(estimates):
     -------
     Disagreement
     """
-    found = {kind: _first(estimates, names) for kind, names in COMPARED.items()}
-    found = {kind: estimate for kind, estimate in found.items() if estimate is not None}
-    batches = min((len(estimate.parts) for estimate in found.values()), default=0)
-    parts = {kind: _parts(estimate, batches) for kind, estimate in found.items()}
+    names = {kind: _first(estimates, known) for kind, known in COMPARED.items()}
+    names = {kind: name for kind, name in names.items() if name is not None}
+    batches = min((len(estimates[name].parts) for name in names.values()), default=0)
+    parts = {kind: _parts(estimates[name], batches) for kind, name in names.items()}
     t = {pair: _student(parts, *pair) for pair in PAIRS}
     if len(parts) < 2:
-        return Disagreement(math.nan, t, 0)
+        return Disagreement(math.nan, t, 0, names)
     reference, *others = parts.values()
     differences = np.column_stack([other - reference for other in others])
-    return Disagreement(hotelling(differences), t, batches - 1)
+    return Disagreement(hotelling(differences), t, batches - 1, names)
 
 
-def _first(estimates, names):
-    """Return the first of some estimates that is there and long enough for batches."""
-    there = [estimates[name] for name in names if name in estimates]
-    return next((estimate for estimate in there if estimate.parts is not None), None)
+def _first(estimates, known):
+    """Return the first name whose estimate is there and of a record long enough for batches."""
+    there = (name for name in known if name in estimates)
+    return next((name for name in there if estimates[name].parts is not None), None)
 
 
 def _parts(estimate, batches):

@@ -4,6 +4,7 @@ import math
 
 from queuebench.estimators import EstimationError, estimators_for
 from queuebench.estimators.inference import intervals
+from queuebench.logs.agreement import check_agreement
 from queuebench.logs.errors import LogError
 from queuebench.logs.findings import NOTE, Finding
 from queuebench.logs.setting import in_service_times
@@ -62,36 +63,38 @@ def estimate_log(record, config, mean_service_time, valid):
         if valid(entry) and not (setting.varying_rate and entry.needs_constant_rate)
     ]
     main = in_service_times(config.horizon, config, mean_service_time)
-    rows = [
-        _row(entry, None, record, mean_service_time, main=True)
-        for entry in chosen
-        if not entry.uses_horizon
-    ]
     curved = [entry for entry in chosen if entry.uses_horizon]
-    if not curved:
-        return rows, []
-    _check_main(record, main)
-    fitting = record.setting.horizons
-    for horizon in fitting:
-        for entry in curved:
-            rows.append(_row(entry, horizon, record, mean_service_time, main=horizon == main))
+    asked = [(entry, None) for entry in chosen if not entry.uses_horizon]
+    if curved:
+        _check_main(record, main)
+        asked += [(entry, horizon) for horizon in setting.horizons for entry in curved]
+    rows, compared = [], {}
+    for entry, horizon in asked:
+        estimate = _apply(entry, record, horizon)
+        rows.append(_row(entry, horizon, estimate, record, mean_service_time, main))
+        if rows[-1]["main"]:
+            compared[entry.name] = estimate
     rows.sort(key=lambda row: not row["main"])
     horizons = [in_service_times(h, config, mean_service_time) for h in config.curve_horizons]
-    return rows, _left_out([h for h in horizons if h not in fitting])
+    too_long = [h for h in horizons if curved and h not in setting.horizons]
+    return rows, [*check_agreement(compared), *_left_out(too_long)]
 
 
-def _row(entry, horizon, record, mean_service_time, *, main):
+def _apply(entry, record, horizon):
     try:
-        estimate = entry.function(record, horizon)
+        return entry.function(record, horizon)
     except EstimationError as error:
         raise LogError(f"{entry.name}: {error}") from None
+
+
+def _row(entry, horizon, estimate, record, mean_service_time, main):
     ends = intervals(estimate.value, estimate.standard_error, estimate.freedom)
     return {
         "estimator": entry.name,
         "horizon": horizon,
         "horizon_time": None if horizon is None else horizon * mean_service_time,
         "horizon_arrivals": (None if horizon is None else record.setting.horizon_arrivals(horizon)),
-        "main": main,
+        "main": horizon in (None, main),
         "estimate": estimate.value,
         "estimate_se": estimate.standard_error,
         "lower_95": ends["lower_95"],
