@@ -207,6 +207,10 @@ class Truth(_Strict):
     """How precisely the global treatment effect is found by simulation."""
 
     relative: Positive = Field(0.02, description="Wanted standard error as a share of |GTE|.")
+    of_response: Positive = Field(
+        0.002,
+        description="Where the effect is small: as a share of the control's mean response.",
+    )
     max_arrivals: int = Field(
         5_000_000, ge=1000, description="Cap on the arrivals of each of the two pure runs."
     )

@@ -17,9 +17,6 @@ from queuebench.randomness import stream
 
 _FEWEST_BATCHES = 30
 _UNIT = 8192
-_LEAST_OF_RESPONSE = 0.002
-"""Standard error that is always good enough, as a share of the control's mean response: where the
-effect is near zero a purely relative tolerance would never be met."""
 
 
 class TruthEstimate(NamedTuple):
@@ -67,7 +64,7 @@ def simulate_truth(cell, progress=lambda message: None):
 
     Both runs see the same arrival times, service requirements per arrival and routing randomness.
     They stop when the batch-means standard error of the paired difference is at most
-    ``max(relative * |GTE|, 0.002 * response_control)``, or at the cap.
+    ``max(relative * |GTE|, of_response * response_control)``, or at the cap.
 
     Parameters
     ----------
@@ -91,7 +88,7 @@ def simulate_truth(cell, progress=lambda message: None):
             estimate = tally.estimate()
             progress(f"{estimate.arrivals} arrivals, standard error {estimate.gte_se:.3g}")
             tolerance = max(
-                wanted.relative * abs(estimate.gte), _LEAST_OF_RESPONSE * estimate.response_control
+                wanted.relative * abs(estimate.gte), wanted.of_response * estimate.response_control
             )
             if estimate.gte_se <= tolerance:
                 return estimate

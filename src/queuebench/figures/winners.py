@@ -81,5 +81,6 @@ def _draw_panel(axis, rows, cells, names, colours):
         vmax=max(2, len(names)) + 0.5, xticklabels=labels, ax=axis,
     )  # fmt: skip
     axis.set(xlabel="arrivals", ylabel="")
+    axis.grid(visible=False)
     axis.tick_params(axis="x", rotation=0, labelsize=7)
     axis.tick_params(axis="y", labelsize=7)
