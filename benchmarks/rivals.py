@@ -21,9 +21,20 @@ from queuebench.queueing.dispatch import Output, dispatch, new_state
 from queuebench.queueing.service import draw_requirements
 from queuebench.tables.mse import CELL, ROW
 
+_SHOWN = [
+    ("replay", None), ("lstd_dq_state", None), ("doubly_robust_dq_lambda", 3), ("dq_lambda_coupled", 3),
+    ("mixed_dq_coupled", 3), ("mixed_dq_coupled", 30), ("lstd_dq", None), ("mixed_dq", 3),
+    ("switchback_corrected", None), ("naive", None),
+]  # fmt: skip
+_STANDS_FOR = {
+    "structural": "replay", "model_based": "LSTD", "model_free": "coupled", "_": " and ",
+}  # fmt: skip
+_WHOLE = [("homogeneous", 0.8), ("constant_service", 0.9), ("wrong_sign", 0.9)]
+"""Cells of which every estimator is shown."""
+
 
 def print_tables(folder):
-    """Print one table per cell of a study's results, the estimators by their mean squared error.
+    """Print what docs/rivals.md shows of the results of `config/rivals.yaml`.
 
     Parameters
     ----------
@@ -31,15 +42,119 @@ def print_tables(folder):
         The study's results.
     """
     folder = Path(folder)
+    mse, checks, disagreement, sign = (
+        pd.read_csv(folder / "tables" / f"{name}.csv")
+        for name in ("mse", "checks", "disagreement", "sign")
+    )
+    print("## Mean squared error of `mixed_dq` at horizon 30 over that of others\n")
+    _print(_ratios(mse))
+    print("\n## Arrivals for the right sign in 95 % of experiments\n")
+    _print(_signs(sign))
+    print("\n## What the check says\n")
+    _print(_checked(checks))
+    print("\n## Do estimators disagree?\n")
+    _print(_compared(disagreement))
     estimates = pd.read_parquet(folder / "estimates.parquet")
     truth = pd.read_parquet(folder / "truth.parquet").set_index(CELL)
-    for key, cell in estimates.groupby(CELL, sort=False):
+    print("\n## Every estimator in some cells")
+    for key in _WHOLE:
         gte, error = truth.loc[key, ["gte", "gte_se"]]
+        cell = estimates[(estimates["scenario"] == key[0]) & (estimates["load"] == key[1])]
         print(f"\n**{key[0]}, load {key[1]:g}**, effect {gte:.4f} ± {error:.4f}:\n")
         rows = [_worth(name, group, gte) for name, group in cell.groupby(ROW[2:], dropna=False)]
         table = pd.DataFrame(rows).sort_values("MSE", kind="stable")
         table["MSE"] = [f"{mse:.3g}" for mse in table["MSE"]]
-        print(table.to_markdown(index=False, disable_numparse=True))
+        _print(table)
+
+
+def _print(table):
+    print("| " + " | ".join(table.columns) + " |")
+    print("|" + "---|" * len(table.columns))
+    for row in table.itertuples(index=False):
+        print("| " + " | ".join(str(value) for value in row) + " |")
+
+
+def _name(estimator, horizon):
+    known = horizon is not None and not np.isnan(horizon)
+    return f"`{estimator}`" + (f", {horizon:g}" if known else "")
+
+
+def _short(value):
+    """Return a positive number with two digits that count; infinite is never."""
+    if np.isinf(value):
+        return "never"
+    rounded = float(f"{value:.2g}")
+    return f"{rounded:,.0f}" if rounded >= 10 else f"{rounded:g}"
+
+
+def _select(table, estimator, horizon):
+    same = table["horizon"].isna() if horizon is None else table["horizon"] == horizon
+    return table[(table["estimator"] == estimator) & same].set_index(CELL)
+
+
+def _cells(rows):
+    return [f"{scenario.replace('_', ' ')}, {load:g}" for scenario, load in rows]
+
+
+def _ratios(mse):
+    base = _select(mse, "mixed_dq", 30)["mse"]
+    table = pd.DataFrame({"cell": _cells(base.index)}, index=base.index)
+    for estimator, horizon in _SHOWN:
+        own = _select(mse, estimator, horizon)["mse"]
+        ratio = (base / own).reindex(base.index)
+        table[_name(estimator, horizon)] = ["" if np.isnan(r) else _short(r) for r in ratio]
+    return table
+
+
+def _signs(sign):
+    columns = {}
+    for estimator, horizon in [*_SHOWN, ("mixed_dq", 30)]:
+        columns[_name(estimator, horizon)] = _select(sign, estimator, horizon)
+    cells = _WHOLE
+    return pd.DataFrame(
+        {"estimator": list(columns)}
+        | {
+            name: [_arrivals(own, key) for own in columns.values()]
+            for name, key in zip(_cells(cells), cells, strict=True)
+        }
+    )
+
+
+def _arrivals(rows, key):
+    if key not in rows.index:
+        return ""
+    row = rows.loc[key]
+    shown, *ends = (_short(row[name]) for name in ("arrivals", "lower", "upper"))
+    return shown if {shown} == set(ends) else f"{shown} ({' to '.join(ends)})"
+
+
+def _checked(checks):
+    cells = checks.set_index(CELL).index
+    return pd.DataFrame(
+        {
+            "cell": _cells(cells),
+            "effect": [f"{gte:+.3f}" for gte in checks["gte"]],
+            "bias": [f"{bias:+.4f}" for bias in checks["bias"]],
+            "sd": [f"{sd:.4f}" for sd in checks["sd"]],
+            "right sign": [f"{share:.2f}" for share in checks["right_sign"]],
+            "check rejects": [f"{share:.2f}" for share in checks["rejected"]],
+        }
+    )
+
+
+def _compared(disagreement):
+    wide = disagreement.pivot_table(index=CELL, columns="compared", values="fires", sort=False)
+    names = [name for name in wide.columns if name != "all"]
+    table = pd.DataFrame({"cell": _cells(wide.index)}, index=wide.index)
+    for name in ["all", *names]:
+        shares = ["" if np.isnan(share) else f"{share:.2f}" for share in wide[name]]
+        table[
+            name.replace("structural", "replay")
+            .replace("model_based", "LSTD")
+            .replace("model_free", "mixed")
+            .replace("_", " and ")
+        ] = shares
+    return table
 
 
 def _worth(name, group, gte):
@@ -50,7 +165,7 @@ def _worth(name, group, gte):
     covers = known["lower_95"].le(gte) & known["upper_95"].ge(gte)
     checks = group["check"].dropna()
     return {
-        "estimator": f"`{estimator}`" + ("" if np.isnan(horizon) else f", {horizon:g}"),
+        "estimator": _name(estimator, horizon),
         "bias": f"{values.mean() - gte:+.4f}",
         "sd": f"{values.std():.4f}",
         "MSE": ((values - gte) ** 2).mean(),
