@@ -5,7 +5,7 @@ from snakemake.exceptions import WorkflowError
 
 from queuebench.checks import check_cell, check_loss_network
 from queuebench.config import StudyError, external_logs, parse_study, resolve
-from queuebench.cost import describe_cost
+from queuebench.cost import describe_cost, estimation_cost
 from queuebench.environment import prepare_jobs
 from queuebench.exact import choices as exact_choices
 from queuebench.families import families, notes
@@ -95,8 +95,10 @@ def batch_arrivals(wildcards):
 
 def batch_minutes(wildcards):
     """Return the time for a job that goes through a batch of every design."""
-    designs = CELLS[wildcards.cell].designs
-    return job_minutes(len(designs) * batch_arrivals(wildcards))
+    cell = CELLS[wildcards.cell]
+    costs = [estimation_cost(cell, design.kind) for design in cell.designs.values()]
+    arrivals = len(costs) * batch_arrivals(wildcards)
+    return job_minutes(arrivals, sum(costs) / len(costs))
 
 
 def workload_file(wildcards):

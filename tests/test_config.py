@@ -34,6 +34,10 @@ WRONG = [
         {"system": {"servers": 8}, "assumed": {"speeds": {"kind": "list", "values": [1.0]}}},
         r"assumed\.speeds\.values: ",
     ),
+    (
+        {"horizons": [3.0, 3.01]},
+        r"horizons: 3 and 3\.01 mean service times are both 30 arrivals; leave one out",
+    ),
     ({"designs": {"s": {}}}, r"designs\.s\.kind: this key is required, one of 'bernoulli', 'group'"),
     ({"designs": {"s": {"kind": "swithcback"}}}, r"designs\.s\.kind: must be one of 'bernoulli', 'group'"),
     ({"designs": {"s": {"kind": "switchback", "perod": 3.0}}}, r"designs\.s\.perod: unknown key, did you mean period"),

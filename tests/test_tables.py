@@ -2,6 +2,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from queuebench.figures.truncation import draw_truncation
+from queuebench.figures.winners import draw_winners
 from queuebench.tables.checks import checks_table, warnings
 from queuebench.tables.crossover import crossing, crossover_table, verdict
 from queuebench.tables.disagreement import disagreement_table
@@ -228,3 +230,59 @@ def test_disagreement_counts_joint_and_pairwise_rejections():
     table = disagreement_table(diagnostics).set_index("compared")
     assert table["fires"].to_dict() == {"all": 0.5, "structural_model_based": 0.75}
     assert (table["replicates"] == 4).all()
+
+
+def test_estimators_that_say_the_same_compete_as_one():
+    """Twins on the same records, as one estimator is another's special case."""
+    estimates, truth = fabricated(
+        {("b", "one", np.nan): (0.0, 0.1), ("b", "far", np.nan): (5.0, 0.1)}
+    )
+    twin = estimates[estimates["estimator"] == "one"].assign(estimator="twin")
+    silent = twin.assign(estimator="silent", estimate=np.nan)
+    table = winners_table(pd.concat([estimates, twin, silent]), truth, 1, [])
+    assert (table["estimator"] == "one").all()
+    assert (table["runner_up"] == "far").all()
+    assert table["clear"].all()
+    alone = winners_table(
+        pd.concat([estimates[estimates["estimator"] == "one"], twin]), truth, 1, []
+    )
+    assert alone.empty
+
+
+def test_few_replicates_say_nothing_of_spread():
+    rows = {("b", "a", np.nan): (0.1, 0.5), ("b", "c", np.nan): (0.0, 0.6)}
+    for replicates in (1, 4):
+        estimates, truth = fabricated(rows, replicates=replicates)
+        assert winners_table(estimates, truth, 1, []).empty
+        assert sign_table(estimates, truth, 1).empty
+        assert crossover_table(estimates, truth, 1).empty
+    estimates, truth = fabricated(rows, replicates=5)
+    assert len(sign_table(estimates, truth, 1)) == 2
+
+
+def test_no_sign_is_right_where_there_is_no_effect():
+    estimates, truth = fabricated({("b", "replay", np.nan): (0.0, 0.1)}, replicates=9, gte=0.0)
+    table = checks_table(estimates.assign(check=0.5), truth)
+    assert np.isnan(table.loc[0, "right_sign"])
+
+
+def test_more_winners_than_colours_are_told_apart_by_number():
+    names = [f"e{k:02d}" for k in range(23)]
+    winners = pd.DataFrame(
+        {
+            "scenario": [f"s{k}" for k in range(23)], "load": 0.5, "arrivals": 1e4, "among": "all",
+            "design": "b", "estimator": names, "horizon": np.nan, "clear": True,
+        }
+    )  # fmt: skip
+    figure = draw_winners(winners)
+    mesh = figure.axes[0].collections[0]
+    figure.draw_without_rendering()
+    shown = [tuple(colour[:3]) for colour in mesh.get_facecolors()]
+    legend = [tuple(patch.get_facecolor()[:3]) for patch in figure.legends[0].get_patches()]
+    np.testing.assert_allclose(shown, legend, atol=1e-6)
+
+
+def test_a_truncation_figure_without_horizons_says_so():
+    estimates, truth = fabricated({("b", "naive", np.nan): (0.0, 0.1)}, replicates=9)
+    figure = draw_truncation(mse_table(estimates, truth), "s")
+    assert "no estimator has a horizon" in figure.axes[0].texts[0].get_text()

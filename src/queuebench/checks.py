@@ -4,6 +4,8 @@
 other and against queueing theory.
 """
 
+import itertools
+
 from queuebench.config import StudyError
 from queuebench.estimators import known_estimators
 from queuebench.estimators.setting import applying
@@ -138,6 +140,7 @@ def _check_record(cell):
                 f"{horizon:g} mean service times are {length} arrivals, more than half of the "
                 f"{expected} recorded; use at least {2 * length} arrivals or a shorter horizon",
             )
+    _check_horizons_apart(cell)
     for name, design in cell.designs.items():
         if design.kind == "switchback" and 2 * design.period > expected / cell.rate:
             _refuse(
@@ -146,6 +149,18 @@ def _check_record(cell):
                 f"the record of about {expected / cell.rate:.4g} mean service times holds no pair of "
                 f"blocks of {design.period:g}; use at least "
                 f"{round(2.2 * design.period * cell.rate)} arrivals or a shorter period",
+            )
+
+
+def _check_horizons_apart(cell):
+    horizons = cell.experiment.all_horizons
+    for shorter, longer in itertools.pairwise(horizons):
+        length = cell.horizon_arrivals(longer)
+        if cell.horizon_arrivals(shorter) == length:
+            _refuse(
+                cell,
+                "horizons",
+                f"{shorter:g} and {longer:g} mean service times are both {length} arrivals; leave one out",
             )
 
 

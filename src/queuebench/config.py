@@ -225,7 +225,7 @@ class Truth(_Strict):
 
 
 class Assumed(_Strict):
-    """What replay is told of the system where that is not so."""
+    """What estimators that are told the system are told wrongly; replay is the first of them."""
 
     speeds: Speeds | None = Field(None, description="Server speeds, if not the true ones.")
     information: Information | None = Field(
@@ -276,7 +276,8 @@ class Experiment(_Strict):
         "all", description="Estimators by registered name; all means every one that applies."
     )
     assumed: Assumed = Field(
-        Assumed(), description="What replay is told wrongly, to study what its check notices."
+        Assumed(),
+        description="What estimators told the system are told wrongly, to study what checks notice.",
     )
     truth: Truth = Field(Truth(), description="Precision of the simulated truth.")
 

@@ -35,7 +35,7 @@ def describe_cost(study, cells, cores):
         experiment = cell.experiment
         arrivals = experiment.arrivals + warmup(cell, build_system(cell)) * cell.rate
         runs = experiment.replicates * len(cell.designs)
-        cost = sum(_SIMULATED_NS + _estimation(cell, kind) for kind in _kinds(cell))
+        cost = sum(_SIMULATED_NS + estimation_cost(cell, kind) for kind in _kinds(cell))
         seconds += experiment.replicates * arrivals * cost * 1e-9
         seconds += min(2e7, experiment.truth.max_arrivals) * _TRUTH_NS * 1e-9
         jobs += 1 + -(-experiment.replicates // experiment.batch_size)
@@ -55,8 +55,8 @@ def _kinds(cell):
     return [design.kind for design in cell.designs.values()]
 
 
-def _estimation(cell, kind):
-    """Return the nanoseconds per arrival of all estimators that apply to a kind of design."""
+def estimation_cost(cell, kind):
+    """Return the CPU nanoseconds per arrival of all estimators that apply to a kind of design."""
     horizons = len(cell.experiment.all_horizons)
     return sum(
         entry.nanoseconds * (horizons if entry.uses_horizon else 1)

@@ -42,7 +42,7 @@ def notes(cell):
     said = []
     if service.distribution == "pareto" and service.shape <= 4.0:
         said.append("Pareto shape <= 4: standard errors unreliable")
-    wrong = [key for key, value in assumed if value is not None]
+    wrong = [key for key, value in assumed if value not in (None, getattr(cell.experiment, key))]
     if wrong:
-        said.append(f"replay is told something else than is so: {', '.join(wrong)}")
+        said.append(f"estimators told the system are told wrongly: {', '.join(wrong)}")
     return "; ".join(said)

@@ -2,14 +2,16 @@
 
 A submitted job is two processes of Snakemake (230 MB each) and its script: 220 MB, 260 while it compiles
 kernels, to which comes what it has mapped of a trace, 46 bytes per arrival. Simulating and estimating
-took 0.2 to 0.9 microseconds of processor time per arrival.
+with the estimators of the shipped studies took 0.2 to 0.9 microseconds of processor time per arrival.
 """
 
 import math
 
 _MB = 1000
 _MB_PER_ARRIVAL = 60e-6
-# Ten times what was measured, for slower processors, more servers and more horizons.
+# For slower processors and more servers.
+_SAFETY = 10.0
+# The same times what was measured.
 _SECONDS_PER_ARRIVAL = 6e-6
 # Starting, and compiling the kernels where nobody has yet.
 _MINUTES = 20
@@ -20,6 +22,14 @@ def job_memory(mapped_arrivals=0):
     return math.ceil(_MB + _MB_PER_ARRIVAL * mapped_arrivals)
 
 
-def job_minutes(arrivals):
-    """Return the minutes for a job that simulates, or estimates from, so many arrivals in all."""
-    return math.ceil(_MINUTES + _SECONDS_PER_ARRIVAL * arrivals / 60)
+def job_minutes(arrivals, estimation=0.0):
+    """Return the minutes for a job that simulates, or estimates from, so many arrivals in all.
+
+    Parameters
+    ----------
+    arrivals : int
+    estimation : float
+        CPU nanoseconds that all estimators together take per arrival, for studies that ask for costly ones.
+    """
+    seconds = max(_SECONDS_PER_ARRIVAL, _SAFETY * estimation * 1e-9) * arrivals
+    return math.ceil(_MINUTES + seconds / 60)

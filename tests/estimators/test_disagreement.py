@@ -54,12 +54,30 @@ def test_the_level_is_kept_however_correlated_the_errors_are():
     assert rejected / 2000 == pytest.approx(0.05, abs=4 * np.sqrt(0.05 * 0.95 / 2000))
 
 
-def test_a_batch_more_is_merged_into_the_last():
-    one = made(0.0, [1.0, 2.0, 3.0, 4.0, 9.0])
-    other = made(1.0, [5.0, 4.0, 8.0, 1.0])
-    merged = made(0.0, [1.0, 2.0, 3.0, 6.5])
+def test_batches_of_the_same_time_are_compared():
+    one = made(0.0, [1.0, 2.0, 3.0, 4.0, 9.0, 5.0])
+    other = made(1.0, [5.0, 4.0, 8.0])
+    merged = made(0.0, [1.5, 3.5, 7.0])
     expected = disagreement({"replay": merged, "lstd_dq": other})
-    assert disagreement({"replay": one, "lstd_dq": other}) == expected
+    found = disagreement({"replay": one, "lstd_dq": other})
+    assert found.p_value == pytest.approx(expected.p_value)
+    assert found.freedom == 2
+
+
+def test_estimators_with_different_numbers_of_batches_keep_the_level():
+    """2000 records whose noise is shared, in 30 and 12 batches; bounds as above."""
+    rng = np.random.default_rng(5)
+    rejected = 0
+    for _ in range(2000):
+        noise = rng.normal(size=60)
+        fine = noise.reshape(30, 2).mean(axis=1) + 0.3 * rng.normal(size=30)
+        coarse = noise.reshape(12, 5).mean(axis=1) + 0.3 * rng.normal(size=12)
+        estimates = {
+            "replay": Estimate(fine.mean(), parts=fine),
+            "mixed_dq": Estimate(coarse.mean(), parts=coarse),
+        }
+        rejected += disagreement(estimates).p_value < 0.05
+    assert rejected / 2000 == pytest.approx(0.05, abs=0.02)
 
 
 def test_too_little_to_compare_says_nothing():

@@ -13,7 +13,6 @@ from queuebench.estimators.inference import intervals
 from queuebench.estimators.record import Record
 from queuebench.estimators.registry import EstimationError
 from queuebench.estimators.replay import (
-    MISSPECIFICATIONS,
     equal_means,
     replay,
     replay_record,
@@ -24,6 +23,17 @@ from queuebench.queueing.arrivals import PoissonArrivals
 from queuebench.queueing.replay import Rebuilder
 from queuebench.queueing.service import draw_requirements
 from queuebench.randomness import stream
+
+MISSPECIFICATIONS = {
+    "as it is": lambda structure: structure,
+    "delay ignored": lambda structure: replace(structure, information="fresh", age=0.0),
+    "delay taken as half": lambda structure: replace(structure, age=structure.age / 2),
+    "delay taken as double": lambda structure: replace(structure, age=structure.age * 2),
+    "speeds taken as equal": lambda structure: replace(
+        structure, speeds=np.ones(len(structure.speeds))
+    ),
+    "travel time ignored": lambda structure: replace(structure, travel_time=0.0),
+}
 
 
 def rebuilt(record):

@@ -85,12 +85,13 @@ def _first(estimates, known):
 def _parts(estimate, batches):
     """Return pseudo-values whose mean is the estimate, of as many batches as all have.
 
-    Records are cut into batches by what each estimator can use of them, so one may have a batch more;
-    then the last two count as one.
+    Each estimator cuts the record into batches as its own horizon asks for. Where one has more, they are
+    cut and joined to as few, so that the batches compared lie at the same time.
     """
-    parts = np.array(estimate.parts[:batches])
-    if len(estimate.parts) > batches:
-        parts[-1] = np.mean(estimate.parts[batches - 1 :])
+    own = len(estimate.parts)
+    before = np.concatenate([[0.0], np.cumsum(estimate.parts)]) / own
+    cuts = np.linspace(0.0, 1.0, batches + 1)
+    parts = batches * np.diff(np.interp(cuts, np.linspace(0.0, 1.0, own + 1), before))
     return parts - parts.mean() + estimate.value
 
 

@@ -30,7 +30,7 @@ of that gives the other. The p-value of the check is twice the smaller one. Wher
 of what did not happen must not be believed.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from scipy.special import chdtrc
@@ -412,16 +412,3 @@ def _covariances(moments):
         - mean_met * requirement
         + jobs * mean_requirement * mean_met
     )
-
-
-MISSPECIFICATIONS = {
-    "as it is": lambda structure: structure,
-    "delay ignored": lambda structure: replace(structure, information="fresh", age=0.0),
-    "delay taken as half": lambda structure: replace(structure, age=structure.age / 2),
-    "delay taken as double": lambda structure: replace(structure, age=structure.age * 2),
-    "speeds taken as equal": lambda structure: replace(
-        structure, speeds=np.ones(len(structure.speeds))
-    ),
-    "travel time ignored": lambda structure: replace(structure, travel_time=0.0),
-}
-"""Structures that are wrong in one respect, for the study of what the check notices."""

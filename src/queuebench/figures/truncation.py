@@ -2,7 +2,7 @@
 
 import matplotlib.pyplot as plt
 
-from queuebench.figures.style import looks, set_style, shared_legend
+from queuebench.figures.style import looks, says, set_style, shared_legend
 from queuebench.tables.horizons import MAIN_HORIZON
 
 _PARTS = {"bias": "bias", "sd": "standard deviation", "rmse": "RMSE"}
@@ -23,6 +23,8 @@ def draw_truncation(mse, scenario):
     """
     set_style()
     rows = mse[(mse["scenario"] == scenario) & mse["horizon"].notna()].copy()
+    if rows.empty:
+        return says(f"{scenario}: no estimator has a horizon")
     rows["rmse"] = rows["mse"] ** 0.5
     rows["rmse_se"] = rows["mse_se"] / (2 * rows["rmse"])
     look = looks(rows["estimator"])

@@ -6,7 +6,7 @@ import seaborn as sns
 from matplotlib.colors import ListedColormap
 from matplotlib.patches import Patch
 
-from queuebench.figures.style import ordered, says, set_style
+from queuebench.figures.style import ordered, row_labels, says, set_style
 from queuebench.tables.winners import AMONG
 
 _TITLES = {"model-free": "among estimators that are not told the system", "all": "among all"}
@@ -42,26 +42,25 @@ def draw_winners(winners):
         1, len(panels), figsize=(3.2 + 3.4 * len(panels), 1.6 + 0.2 * len(cells)), sharey=True,
         squeeze=False, layout="constrained",
     )  # fmt: skip
-    colours = sns.color_palette("colorblind", 10) + sns.color_palette("pastel", 10)
+    known = sns.color_palette("colorblind", 10) + sns.color_palette("pastel", 10)
+    colours = [known[k % len(known)] for k in range(max(2, len(names)))]
     for axis, among in zip(axes[0], panels, strict=True):
         _draw_panel(axis, rows[rows["among"] == among], cells, names, colours)
         axis.set_title(_TITLES[among], loc="left", fontsize=9)
-    handles = [
-        Patch(color=colours[k % len(colours)], label=f"{k + 1}  {name}")
-        for k, name in enumerate(names)
-    ]
+    handles = [Patch(color=colours[k], label=f"{k + 1}  {name}") for k, name in enumerate(names)]
     figure.legend(handles=handles, loc="outside right upper", frameon=False, fontsize=8)
     figure.suptitle("Lowest mean squared error by length; blank: within noise", fontsize=10)
     return figure
 
 
 def _labels(rows):
-    """Return the name of every winner, with its horizon where the map has several."""
+    """Return the name of every winner, with design and horizon where the map has several."""
+    names = row_labels(rows)
     if rows["horizon"].nunique() < 2:
-        return rows["estimator"]
+        return names
     return [
-        estimator if np.isnan(horizon) else f"{estimator} ({horizon:g})"
-        for estimator, horizon in zip(rows["estimator"], rows["horizon"], strict=True)
+        name if np.isnan(horizon) else f"{name} ({horizon:g})"
+        for name, horizon in zip(names, rows["horizon"], strict=True)
     ]
 
 
@@ -77,7 +76,7 @@ def _draw_panel(axis, rows, cells, names, colours):
     labels = [f"$10^{{{np.log10(n):g}}}$" for n in grid.columns]
     sns.heatmap(
         grid, annot=True, fmt=".0f", annot_kws={"fontsize": 6}, cbar=False, linewidths=0.4,
-        linecolor="0.9", cmap=ListedColormap(colours[: max(2, len(names))]), vmin=0.5,
+        linecolor="0.9", cmap=ListedColormap(colours), vmin=0.5,
         vmax=max(2, len(names)) + 0.5, xticklabels=labels, ax=axis,
     )  # fmt: skip
     axis.set(xlabel="arrivals", ylabel="")

@@ -30,7 +30,8 @@ def checks_table(estimates, truth, notes=None):
     pandas.DataFrame
         One row per cell, design, estimator and horizon that has a check. ``rejected`` is a share of
         the replicates, `lower` and `upper` its 95 % Clopper-Pearson interval; ``believed`` is false
-        where the interval lies above 10 %. ``right_sign`` is a share of the replicates.
+        where the interval lies above 10 %. ``right_sign`` is a share of the replicates, missing where
+        the effect is zero.
     """
     effects = truth.set_index(CELL)["gte"]
     rows = []
@@ -49,11 +50,15 @@ def checks_table(estimates, truth, notes=None):
                 "gte": gte,
                 "bias": group["estimate"].mean() - gte,
                 "sd": group["estimate"].std(),
-                "right_sign": (np.sign(group["estimate"]) == np.sign(gte)).mean(),
+                "right_sign": _right_sign(group["estimate"], gte),
                 "note": (notes or {}).get(key[0], ""),
             }
         )
     return pd.DataFrame(rows, columns=_COLUMNS)
+
+
+def _right_sign(estimates, gte):
+    return (np.sign(estimates) == np.sign(gte)).mean() if gte else np.nan
 
 
 def warnings(checks):

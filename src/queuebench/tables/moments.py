@@ -13,6 +13,8 @@ from queuebench.randomness import stream
 from queuebench.tables.mse import CELL
 
 DRAWS = 1000
+FEWEST = 5
+"""Replicates below which nothing is said: a bootstrap of so few has no spread to speak of."""
 LEVEL = 0.95
 
 
@@ -37,7 +39,7 @@ class Moments(NamedTuple):
 
 
 def moments_by_cell(estimates, truth, seed, decomposition=None):
-    """Yield every cell with the moments of its estimators.
+    """Yield every cell with the moments of its estimators; designs of too few replicates are left out.
 
     Parameters
     ----------
@@ -84,6 +86,8 @@ def _exact_bias(decomposition, key):
 def _cell_moments(key, cell, gte, gte_se, seed, exact):
     moments = {}
     for design, group in cell.groupby("design", sort=False):
+        if group["replicate"].nunique() < FEWEST:
+            continue
         rng = stream(seed, f"{key[0]}-load{key[1]!r}", str(design), "crossover")
         noise = stream(seed, f"{key[0]}-load{key[1]!r}", "crossover truth").normal(
             0.0, gte_se, DRAWS
@@ -104,7 +108,7 @@ def _design_moments(design, group, gte, gte_se, rng, noise, exact):
     weights = np.vstack([np.ones(n), drawn]) / n
     values = wide.to_numpy()
     mean = weights @ values
-    variance = np.maximum(0.0, weights @ values**2 - mean**2) * n / max(1, n - 1)
+    variance = np.maximum(0.0, weights @ values**2 - mean**2) * n / (n - 1)
     effect = gte + np.concatenate([[0.0], noise])[:, None]
     b2 = np.maximum(0.0, (mean - effect) ** 2 - variance[0] / n - gte_se**2)
     for k, (estimator, horizon) in enumerate(wide.columns):

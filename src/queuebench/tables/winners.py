@@ -12,7 +12,7 @@ LENGTHS = np.logspace(4, 8, 9)
 AMONG = ("model-free", "all")
 COLUMNS = [
     *CELL, "arrivals", "among", "design", "estimator", "horizon", "rmse", "relative_rmse",
-    "runner_up", "runner_up_horizon", "runner_up_rmse", "share", "clear",
+    "runner_up_design", "runner_up", "runner_up_horizon", "runner_up_rmse", "share", "clear",
 ]  # fmt: skip
 
 
@@ -36,27 +36,44 @@ def winners_table(estimates, truth, seed, structural, decomposition=None):
         One row per cell, length and ``among`` (all estimators, or those that are not structural); an
         estimator competes at each of its horizons.
         ``rmse`` is ``sqrt(b2 + sd^2 n0 / n)`` in mean service times, ``relative_rmse`` over the size of
-        the effect. ``share`` is in how many bootstrap samples of the replicates the winner wins,
-        ``clear`` whether that is at least 95 %; else the difference is within noise.
+        the effect. ``share`` is in how many bootstrap samples of the replicates the winner beats all
+        others, ``clear`` whether that is at least 95 %; else the difference is within noise. Estimators
+        that say the same on every record compete as one, by the name of the first.
     """
     rows = []
     for key, moments in moments_by_cell(estimates, truth, seed, decomposition):
         for among in AMONG:
-            chosen = {
-                row: own
-                for row, own in moments.items()
-                if among == "all" or row[1] not in structural
-            }
+            chosen = _distinct(
+                {
+                    row: own
+                    for row, own in moments.items()
+                    if among == "all" or row[1] not in structural
+                }
+            )
             if len(chosen) > 1:
                 rows += [_winner(key, among, chosen, arrivals) for arrivals in LENGTHS]
     return pd.DataFrame(rows, columns=COLUMNS)
+
+
+def _distinct(moments):
+    """Leave out estimators that say the same as an earlier one, and those that say nothing."""
+    kept = {}
+    for row, own in moments.items():
+        same = any(
+            np.array_equal(own.mean, other.mean) and np.array_equal(own.variance, other.variance)
+            for other in kept.values()
+        )
+        if not same and not np.isnan(own.mean[0]):
+            kept[row] = own
+    return kept
 
 
 def _winner(key, among, moments, arrivals):
     names = list(moments)
     mse = np.array([own.b2 + own.variance / arrivals for own in moments.values()])
     first, second = np.argsort(mse[:, 0], kind="stable")[:2]
-    share = np.mean(np.argmin(mse[:, 1:], axis=0) == first)
+    others = np.nanmin(np.delete(mse[:, 1:], first, axis=0), axis=0)
+    share = np.mean(mse[first, 1:] < others)
     effect = abs(moments[names[first]].effect[0])
     rmse = np.sqrt(mse[:, 0])
     return dict(zip(CELL, key, strict=True)) | {
@@ -67,6 +84,7 @@ def _winner(key, among, moments, arrivals):
         "horizon": names[first][2],
         "rmse": rmse[first],
         "relative_rmse": rmse[first] / effect if effect else np.nan,
+        "runner_up_design": names[second][0],
         "runner_up": names[second][1],
         "runner_up_horizon": names[second][2],
         "runner_up_rmse": rmse[second],
