@@ -21,6 +21,7 @@ VIEWS = [
     (OLD, lambda t: t - 0.7),
     (BOARD | {"travel_time": 0.3}, lambda t: np.floor(t / 0.7) * 0.7),
 ]
+CONSTANT = {"service": {"distribution": "constant"}}
 PARETO = {"service": {"distribution": "pareto", "shape": 2.5}}
 UNEQUAL = {"speeds": {"kind": "two_speed", "ratio": 2.0}}
 
@@ -36,28 +37,55 @@ def make_records(make_cell, tmp_path):
     return make
 
 
-@pytest.mark.parametrize(("keys", "view"), VIEWS)
+def followed_states(record):
+    """Return lengths, since and lengths seen before each arrival, by `ServerStates` in chunks."""
+    names = ("arrival_time", "server", "response_time")
+    columns = [record.replicate.column(name) for name in names]
+    states = ServerStates(record.replicate.carry, record.setting.structure)
+    shape = record.arrivals, len(record.setting.classes)
+    length, since, seen = np.empty(shape, int), np.empty(shape), np.empty(shape, int)
+    for begin in range(0, record.arrivals, 170):  # as a trace is read
+        part = slice(begin, begin + 170)
+        rows = [whole[part] for whole in (*columns, length, since, seen)]
+        states.fill(*rows)
+    return states.lagging, length, since, seen
+
+
+@pytest.mark.parametrize(("keys", "view"), [*VIEWS, (CONSTANT | {"travel_time": 0.5}, lambda t: t)])
 def test_states(make_records, keys, view):
     (record,) = make_records(load=0.8, arrivals=600, warmup=20.0, system={"servers": 6}, **keys)
-    travel_time = record.setting.travel_time
-    names = ("arrival_time", "server", "response_time")
-    arrival, server, response = (record.replicate.column(name) for name in names)
-    states = ServerStates(record.replicate.carry, record.setting.structure)
-    assert states.lagging == bool(keys)
-    shape = record.arrivals, 6
-    length, since, seen = np.empty(shape, int), np.empty(shape), np.empty(shape, int)
-    for begin in range(0, record.arrivals, 170):  # in chunks, as a trace is read
-        part = slice(begin, begin + 170)
-        states.fill(
-            arrival[part], server[part], response[part], length[part], since[part], seen[part]
-        )
+    arrival = record.replicate.column("arrival_time")
+    lagging, length, since, seen = followed_states(record)
+    assert lagging == bool(keys)
     assert record.replicate.carry
-    for i, expected in enumerate(reference.server_states(record, travel_time, view)):
+    states = reference.server_states(record, record.setting.travel_time, view)
+    for i, expected in enumerate(states):
         assert list(length[i]) == expected[0]
-        for s, start in enumerate(expected[1]):
-            assert start is None or since[i, s] == pytest.approx(start, abs=1e-12)
-        if states.lagging:
+        starts = [arrival[i] if start is None else start for start in expected[1]]
+        np.testing.assert_allclose(since[i], starts, rtol=0.0, atol=1e-12)
+        if lagging:
             assert list(seen[i]) == expected[2]
+
+
+@pytest.mark.parametrize("keys", [{}, {"travel_time": 0.5}, OLD | {"travel_time": 0.5}])
+def test_constant_services_end_one_after_they_began(make_records, keys):
+    (record,) = make_records(
+        load=0.8, arrivals=600, warmup=20.0, system={"servers": 6}, **CONSTANT, **keys
+    )
+    travel_time = record.setting.travel_time
+    jobs = [(c["server"], c["arrival"], c["departure"]) for c in record.replicate.carry.to_pylist()]
+    names = ("server", "arrival_time", "response_time")
+    columns = [record.replicate.column(name).tolist() for name in names]
+    jobs += [(s, t, t + response) for s, t, response in zip(*columns, strict=True)]
+    length, since = followed_states(record)[1:3]
+    travelling = 0
+    for i, t in enumerate(columns[1]):
+        for s in range(6):
+            landed = [d for other, a, d in jobs if other == s and a + travel_time <= t < d]
+            began = min(landed) - 1.0 if landed else t
+            assert since[i, s] == pytest.approx(began, abs=1e-9)
+            travelling += not landed and length[i, s] > 0
+    assert (travelling > 100) == (travel_time > 0.0)
 
 
 def plain_excess(services):
@@ -92,8 +120,7 @@ def test_excess(make_records, keys):
 
 
 def test_excess_of_constant_service(make_records):
-    constant = {"service": {"distribution": "constant"}}
-    (record,) = make_records(load=0.7, arrivals=4000, system={"servers": 6}, **constant)
+    (record,) = make_records(load=0.7, arrivals=4000, system={"servers": 6}, **CONSTANT)
     found = fit_excess(record).at_edges[0]
     np.testing.assert_allclose(found, -np.minimum(EDGES, 1.0), atol=1e-6)
 
@@ -129,7 +156,7 @@ def plain_features(state, joined, t, excess, groups, lagging):
 
 
 FRESH_CASES = [(PARETO, VIEWS[0]), (PARETO | UNEQUAL, VIEWS[0])]
-LAGGING_CASES = [(PARETO, VIEWS[2]), (UNEQUAL, VIEWS[2]), ({}, VIEWS[1]), ({}, VIEWS[3])]
+LAGGING_CASES = [(PARETO, VIEWS[2]), (UNEQUAL, VIEWS[2]), (PARETO, VIEWS[1]), ({}, VIEWS[3])]
 
 
 @pytest.mark.parametrize(("laws", "information"), FRESH_CASES + LAGGING_CASES)
@@ -167,9 +194,8 @@ def test_constant_service(make_records):
     """
     effect = -0.1632
     found = make_records(
-        12, load=0.8, arrivals=100_000, service={"distribution": "constant"},
-        control={"policy": "power_of_d", "d": 2}, treatment={"policy": "power_of_d", "d": 3},
-        system={"servers": 20},
+        12, load=0.8, arrivals=100_000, control={"policy": "power_of_d", "d": 2},
+        treatment={"policy": "power_of_d", "d": 3}, system={"servers": 20}, **CONSTANT,
     )  # fmt: skip
     values = np.array([lstd_dq_state(record).value for record in found])
     error = values.std(ddof=1) / np.sqrt(len(values))

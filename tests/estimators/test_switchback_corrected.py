@@ -39,10 +39,11 @@ def blocks_of(record):
     return found
 
 
-def plain_relaxation(blocks, period):
+def plain_relaxation(blocks, period, used):
     """Return tau, with the number in system at the first arrival in or after each cell."""
     samples = {0: [], 1: []}
-    for arm, jobs in blocks.values():
+    for block in used:
+        arm, jobs = blocks[block]
         for cell in range(jobs[0][0] + 1, jobs[-1][0] + 1):
             if cell >= LAG:
                 x, y = (next(x for c, x, _ in jobs if c >= at) for at in (cell - LAG, cell))
@@ -65,27 +66,43 @@ def plain_share(arm, before, cell, period, tau):
     return arm * (1 - left) + start * left
 
 
-@pytest.mark.parametrize("seed", [1, 2])
-def test_against_a_plain_version(make_cell, tmp_path, seed):
-    period = 3.0
-    (record,) = records(
-        make_cell, tmp_path / "t.arrow", period=period, load=0.8, arrivals=4000, seed=seed,
-        system={"servers": 12}, warmup=20.0,
-    )  # fmt: skip
-    blocks = blocks_of(record)
-    tau = plain_relaxation(blocks, period)
+def plain_estimate(blocks, period, used):
+    """Return the estimate from the jobs of some blocks, whatever their neighbours' arms."""
+    tau = plain_relaxation(blocks, period, used)
     rows, responses = [], []
     arms = [0, 1, 0, 1] + [blocks[b][0] for b in range(len(blocks))]
-    for b in range(len(blocks)):
+    for b in used:
         arm, jobs = blocks[b]
         for cell, _, response in jobs:
             before = arms[b : b + 4][::-1]
             rows.append([1.0, arm, plain_share(arm, before, cell, period, tau)])
             responses.append(response)
     fitted = np.linalg.lstsq(np.array(rows), np.array(responses), rcond=None)[0]
+    return fitted[1] + fitted[2]
+
+
+@pytest.mark.parametrize(("seed", "period", "batches"), [(1, 2.9, 17), (2, 3.0, 17), (3, 8.0, 10)])
+def test_against_a_plain_version(make_cell, tmp_path, seed, period, batches):
+    """With about 70 and 26 pairs of blocks, which do not divide into the batches."""
+    (record,) = records(
+        make_cell, tmp_path / "t.arrow", period=period, load=0.8, arrivals=4000, seed=seed,
+        system={"servers": 12}, warmup=20.0,
+    )  # fmt: skip
+    blocks = blocks_of(record)
+    pairs = len(blocks) // 2
+    assert pairs % batches
     found = switchback_corrected(record)
-    assert found.value == pytest.approx(fitted[1] + fitted[2], rel=1e-9)
-    assert found.standard_error > 0.0
+    assert found.value == pytest.approx(plain_estimate(blocks, period, list(blocks)), rel=1e-9)
+    assert found.freedom == batches - 1
+    batch = [block // 2 * batches // pairs for block in range(2 * pairs)]
+    sizes = [batch.count(number) // 2 for number in range(batches)]
+    assert max(sizes) - min(sizes) == 1
+    left_out = [
+        plain_estimate(blocks, period, [block for block in blocks if batch[block] != number])
+        for number in range(batches)
+    ]
+    error = math.sqrt((batches - 1) * np.var(left_out))
+    assert found.standard_error == pytest.approx(error, rel=1e-6)
 
 
 def test_the_carry_over_is_gone(make_cell, tmp_path):

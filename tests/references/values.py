@@ -61,21 +61,20 @@ def lstd(after, record, trace=0.0):
 
 
 def jobs_of(record, travel_time=0.0):
-    """Return (server, dispatched, landing, start, departure) of all jobs, those carried in first.
-
-    Services start at the dispatch or the previous departure; the travel time is left out of that.
-    """
+    """Return (server, dispatched, landing, start, departure) of all jobs, those carried in first."""
     carried = record.replicate.carry.to_pylist()
     carried.sort(key=lambda job: job["arrival"])
     free, found = {}, []
     for job in carried:
         s, t = job["server"], job["arrival"]
-        start = max(t, free[s]) if s in free else job["start"]
-        found.append((s, t, t + travel_time, start, job["departure"]))
+        landing = t + travel_time
+        start = max(landing, free[s]) if s in free else job["start"]
+        found.append((s, t, landing, start, job["departure"]))
         free[s] = job["departure"]
     names = ("server", "arrival_time", "response_time")
     for s, t, r in zip(*(record.replicate.column(n).tolist() for n in names), strict=True):
-        found.append((s, t, t + travel_time, max(t, free.get(s, t)), t + r))
+        landing = t + travel_time
+        found.append((s, t, landing, max(landing, free.get(s, landing)), t + r))
         free[s] = t + r
     return found, len(carried)
 
@@ -92,7 +91,7 @@ def server_states(record, travel_time=0.0, view=lambda t: t):
         for s, _, landing, start, departure in present:
             if departure > t:
                 length[s] += 1
-                if since[s] is None:
+                if since[s] is None and landing <= t:
                     since[s] = start
             seen[s] += landing <= view(t) < departure
         found.append((length, since, seen))

@@ -17,7 +17,7 @@ from queuebench.estimators.batch_means import batch_count
 from queuebench.estimators.costs import Cost, Costs
 from queuebench.estimators.inference import totals_left_out
 from queuebench.estimators.lstd import Features, Sums, coefficients, slices
-from queuebench.estimators.registry import EstimationError
+from queuebench.estimators.registry import EstimationError, require_both_arms
 from queuebench.estimators.weighted_windows import CHOICES, COSTS, Weighting, arm_weights
 
 FOLDS = 5
@@ -122,8 +122,7 @@ def fitted_values(record):
         raise EstimationError(
             f"cross-fitting needs at least {2 * FOLDS} arrivals, not {record.arrivals}"
         )
-    if np.any(record.responses.count.sum(axis=0) < 1):
-        raise EstimationError("an arm has no arrivals")
+    require_both_arms(*record.responses.count.sum(axis=0))
     return record.shared("cross-fitted values", lambda: _fit(record))
 
 

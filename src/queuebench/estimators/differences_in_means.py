@@ -4,7 +4,7 @@ import math
 
 from queuebench.estimators.batch_means import BLOCKS, FEWEST_BATCHES, difference, influence
 from queuebench.estimators.inference import batch_means_error, newey_west_error
-from queuebench.estimators.registry import Estimate, EstimationError, register
+from queuebench.estimators.registry import Estimate, register, require_both_arms
 
 
 @register("naive", design="bernoulli", observed_costs=True)
@@ -24,8 +24,7 @@ def group(record, horizon=None):
 
 def _difference(record):
     sums = record.responses
-    if min(sums.count.sum(axis=0)) < 1:
-        raise EstimationError("an arm has no arrivals")
+    require_both_arms(*sums.count.sum(axis=0))
     batches = len(sums.count) // BLOCKS
     if batches < FEWEST_BATCHES:
         return Estimate(difference(sums), note="record too short for batch means")

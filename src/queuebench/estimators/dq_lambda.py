@@ -31,7 +31,7 @@ import numpy as np
 from queuebench.estimators.batch_means import BLOCKS, block_of
 from queuebench.estimators.costs import Cost, Costs
 from queuebench.estimators.coupled import estimate_mixed
-from queuebench.estimators.registry import EstimationError, register
+from queuebench.estimators.registry import register, require_both_arms
 from queuebench.estimators.weighted_windows import (
     CHOICES,
     COSTS,
@@ -99,8 +99,7 @@ def _follow_record(record, length):
         )  # fmt: skip
         before += len(treated)
         treatments += np.count_nonzero(treated)
-    if treatments in (0, before):
-        raise EstimationError("an arm has no arrivals")
+    require_both_arms(before - treatments, treatments)
     return sums
 
 

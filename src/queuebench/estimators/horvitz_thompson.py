@@ -33,7 +33,7 @@ from queuebench.estimators.batch_means import (
     influence,
 )
 from queuebench.estimators.inference import batch_means_error, newey_west_error
-from queuebench.estimators.registry import Estimate, EstimationError, register
+from queuebench.estimators.registry import Estimate, register, require_both_arms
 from queuebench.jit import kernel
 
 FEWEST_JOBS = 1000
@@ -51,8 +51,7 @@ def horvitz_thompson(record, horizon=None):
     batches = batch_count(record.arrivals, correlated)
     sums = exposed_responses(record.replicate, run, max(1, batches))
     if min(sums.count.sum(axis=0)) < 1:
-        if run == 1:
-            raise EstimationError("an arm has no arrivals")
+        require_both_arms(*record.responses.count.sum(axis=0))
         return Estimate(math.nan, note=f"an arm never had {run} arrivals in a row")
     if batches < FEWEST_BATCHES:
         return Estimate(difference(sums), note="record too short for batch means")

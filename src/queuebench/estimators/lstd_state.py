@@ -6,7 +6,8 @@ completed):
 
 * services in progress. With e, by how much the mean remaining time of a service given its age exceeds the
   mean of all services (`queuebench.estimators.residual`): the sum of e over servers with at least j jobs,
-  for j = 1 .. 5.
+  for j = 1 .. 5. A server whose jobs are all on the way has no service in progress: its age is
+  0, and so is e.
 * work, where the dispatcher sees the lengths as they are. With a busy server's ``u = jobs + e``: the sum of
   ``u^2 - jobs^2``, and of the means over the group ``u^2``, ``u k_1`` and ``u k_2``.
 * what is seen, where the dispatcher sees old lengths or jobs travel: the servers seen with at least j jobs,

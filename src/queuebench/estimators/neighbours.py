@@ -32,7 +32,7 @@ import numpy as np
 from queuebench.estimators.batch_means import BLOCKS, block_of
 from queuebench.estimators.costs import last_departures
 from queuebench.estimators.coupled import estimate_fixed
-from queuebench.estimators.registry import EstimationError, register
+from queuebench.estimators.registry import register, require_both_arms
 from queuebench.estimators.weighted_windows import empty_sums
 from queuebench.jit import inlined, kernel
 
@@ -73,8 +73,7 @@ def _estimate(record, traces, length, dropped=0):
         _add(before - dropped, batch_length, trace, response, *sums[2:])
         before += len(trace)
         treatments += np.count_nonzero(treated)
-    if treatments in (0, before):
-        raise EstimationError("an arm has no arrivals")
+    require_both_arms(before - treatments, treatments)
     return estimate_fixed(sums, 0, _ONE_COST)
 
 

@@ -31,7 +31,7 @@ import numpy as np
 from queuebench.estimators.batch_means import batch_count
 from queuebench.estimators.inference import jackknife_error
 from queuebench.estimators.lstd import RARE, Features, least_squares, transitions
-from queuebench.estimators.registry import Estimate, EstimationError, register
+from queuebench.estimators.registry import Estimate, EstimationError, register, require_both_arms
 
 
 @register(
@@ -71,8 +71,7 @@ def _estimate(record, equations):
         for arm in (0, 1):
             parts[number, arm] += equations(moves, arm)
     whole = parts.sum(axis=0)
-    if not np.all(whole[:, 0, -2] > 0.0):
-        raise EstimationError("an arm has no arrivals")
+    require_both_arms(*whole[:, 0, -2])
     value = solve(whole)
     if not batches:
         return Estimate(value, note="record too short for batch means")

@@ -60,7 +60,7 @@ class Record:
         Raises
         ------
         EstimationError
-            See `horizon_arrivals`.
+            See `horizon_arrivals` and `queuebench.estimators.windows.window_sums`.
         """
         length = self.horizon_arrivals(horizon)
         return self.shared(

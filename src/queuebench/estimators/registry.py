@@ -53,6 +53,25 @@ class EstimationError(ValueError):
     """A record on which an estimator is not defined."""
 
 
+def require_both_arms(control, treated):
+    """Refuse a record in which one arm was never drawn: it says nothing of the difference.
+
+    Weighted forms would not notice, as sums of an empty arm are zero and not undefined.
+
+    Parameters
+    ----------
+    control, treated : float
+        Arrivals of either arm.
+
+    Raises
+    ------
+    EstimationError
+        If one of them is below 1.
+    """
+    if min(control, treated) < 1:
+        raise EstimationError("an arm has no arrivals")
+
+
 @dataclass(frozen=True)
 class Estimator:
     """A registered estimator.

@@ -45,7 +45,7 @@ from queuebench.estimators.batch_means import (
 )
 from queuebench.estimators.hotelling import hotelling
 from queuebench.estimators.inference import batch_means_error, influence_parts, newey_west_error
-from queuebench.estimators.registry import Estimate, EstimationError, register
+from queuebench.estimators.registry import Estimate, EstimationError, register, require_both_arms
 from queuebench.jit import kernel
 from queuebench.queueing.dispatch import Output
 from queuebench.queueing.replay import Rebuilder, carried_state, dispatch_all, structure_rules
@@ -149,8 +149,7 @@ def replay_record(record, structure, samples=SAMPLES):
         )
     batches = batch_count(kept, correlated)
     sums = _replayed_sums(record, structure, samples, correlated, max(1, batches))
-    if np.any(sums.count.sum(axis=0) < 1):
-        raise EstimationError("an arm has no arrivals")
+    require_both_arms(*sums.count.sum(axis=0))
     check = _check(sums, batches)
     estimate = _estimate(sums, batches, kept, correlated)
     return Replay(_with_check(estimate, check), sums.mean_responses(kept), check)

@@ -1,7 +1,11 @@
 """The state of every server rebuilt from a record: its jobs, since when it serves, and what is seen of it.
 
-Queues are followed in the order of time as in `queuebench.estimators.occupancy`, once as they are and once
-as the dispatcher sees them: landed jobs only, and as long ago as its information is old.
+Queues are followed in the order of time as in `queuebench.estimators.occupancy`: those of the jobs
+dispatched; where jobs travel, those of the jobs that have landed, for only they are served; and what the
+dispatcher sees, landed jobs as long ago as its information is old.
+
+Assumptions: first come, first served, so that a service begins at the job's landing or at the server's
+previous departure, whichever is later.
 """
 
 import numpy as np
@@ -24,16 +28,18 @@ class ServerStates:
 
     def __init__(self, carry, structure):
         self._structure = structure
-        servers = len(structure.speeds)
-        self._now = _Queues(carry, servers, 0.0)
+        servers, travel_time = len(structure.speeds), structure.travel_time
+        self._dispatched = _Queues(carry, servers, 0.0)
+        self._landed = _Queues(carry, servers, travel_time) if travel_time > 0.0 else None
+        self._seen = _Queues(carry, servers, travel_time) if structure.age > 0.0 else None
         if len(carry):
             # Later jobs of a server start later, so the smallest start is that of the job in service.
             number, start = (as_numpy(carry.field(name)) for name in ("server", "start"))
-            self._now.since[number] = np.inf
-            np.minimum.at(self._now.since, number, start)
-        self.lagging = structure.travel_time > 0.0 or structure.age > 0.0
+            served = self._landed or self._dispatched
+            served.since[number] = np.inf
+            np.minimum.at(served.since, number, start)
+        self.lagging = travel_time > 0.0 or structure.age > 0.0
         """Whether the dispatcher sees anything else than the jobs that are there."""
-        self._seen = _Queues(carry, servers, structure.travel_time)
 
     def fill(self, arrival, server, response, length, since, seen):
         """Fill in the states just before each of the next arrivals.
@@ -46,18 +52,25 @@ class ServerStates:
             Jobs dispatched to each server and not completed; one that departs at the moment of an
             arrival has left.
         since : ndarray of float64, shape (m, N)
-            When the service in progress began, if there is one.
+            When the service in progress began; the time of the arrival itself at a server that has none,
+            being idle or having no job but on the way.
         seen : ndarray of int64, shape (m, N)
             Length as the dispatcher sees it. Not written if it sees the jobs that are there.
         """
-        self._now.fill(arrival, arrival, server, response, length, since)
-        if self.lagging:
-            view = self._structure.view(arrival)
-            self._seen.fill(view, arrival, server, response, seen, np.empty((len(seen), 0)))
+        jobs = arrival, server, response
+        unused = np.empty((len(arrival), 0))
+        if self._landed is None:
+            self._dispatched.fill(arrival, *jobs, length, since)
+        else:
+            self._dispatched.fill(arrival, *jobs, length, unused)
+            # With fresh information landed jobs are what is seen; else `seen` is overwritten.
+            self._landed.fill(arrival, *jobs, seen, since)
+        if self._seen is not None:
+            self._seen.fill(self._structure.view(arrival), *jobs, seen, unused)
 
 
 class _Queues:
-    """Queues to which a job belongs from its dispatch, or later, to its departure."""
+    """Queues to which a job belongs from its dispatch, or its landing, to its departure."""
 
     def __init__(self, carry, servers, travel_time):
         self._travel_time = travel_time
@@ -108,7 +121,7 @@ def _follow(
         for s in range(len(length)):
             out_length[i, s] = length[s]
         for s in range(out_since.shape[1]):
-            out_since[i, s] = since[s]
+            out_since[i, s] = since[s] if length[s] > 0 else t
     return head, size
 
 

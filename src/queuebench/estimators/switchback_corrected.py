@@ -16,7 +16,8 @@ Koyck's form (1954). The formulas above are this project's, after their idea and
 Assumptions: one relaxation time for both arms and for all that responses depend on, carry-over linear in
 M. Further back than `_REMEMBERED` blocks treatment counts as a half; before the record the arms alternated.
 
-Standard error: delete-a-batch jackknife of the whole solution over runs of pairs of blocks.
+Standard error: delete-a-batch jackknife of the whole solution over runs of pairs of blocks, whose
+lengths differ by one pair at most, as the jackknife supposes equal ones.
 """
 
 import math
@@ -36,7 +37,8 @@ LAG = CELLS // 3
 _REMEMBERED = 4
 _HISTORIES = 1 << _REMEMBERED
 _PAIRS = 4
-"""Pairs of blocks in a batch, at least, so that neighbouring batches are nearly independent."""
+"""Pairs of blocks in a batch, at least, so that neighbouring batches are nearly independent; fewer only where
+the record would not give `FEWEST_BATCHES` of them."""
 _SLOPES = 0.01, 0.98
 """Between which r is kept, so that its logarithm says something."""
 
@@ -140,12 +142,11 @@ def _add(
 ):
     """Add consecutive arrivals; `place` and the numbers `seen` in the block are kept for the next ones."""
     batches = len(count)
-    length = max(1, pairs // batches)
     for i in range(len(arrival)):
         pair = block[i] // 2
         if pair >= pairs:
             continue
-        batch = min(pair // length, batches - 1)
+        batch = pair * batches // pairs
         arm = np.int64(treated[i])
         cell = np.int64((arrival[i] - block[i] * period) * CELLS / period)
         cell = min(max(cell, 0), CELLS - 1)

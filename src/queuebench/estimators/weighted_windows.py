@@ -17,6 +17,7 @@ from queuebench.estimators.batch_means import BLOCKS, batch_count, block_of, mer
 from queuebench.estimators.costs import Cost, Costs
 from queuebench.estimators.inference import totals_left_out
 from queuebench.estimators.occupancy import Occupancy
+from queuebench.estimators.registry import require_both_arms
 from queuebench.estimators.windows import FRESH_SUM_EVERY, add_up
 from queuebench.jit import kernel
 
@@ -173,7 +174,7 @@ def weighted_sums(record, horizon, *, controls=False):
     Raises
     ------
     EstimationError
-        If the horizon is longer than half the record.
+        If the horizon is longer than half the record, or an arm has no arrivals.
     """
     length = record.horizon_arrivals(horizon)
     return record.shared(
@@ -190,7 +191,7 @@ def _slide_record(record, length, number):
     batch_length = max(1, starts // len(sums.moments))
     window = (np.zeros((length + 1, kinds)), np.zeros((length + 1, weightings)), np.zeros(kinds))
     controls = Controls(replicate, costs) if number else None
-    before = 0
+    before = treatments = 0
     choices = CHOICES if setting.choices else ()
     for treated, *columns in replicate.chunks("treated", *Costs.COLUMNS, *choices):
         own, chosen = columns[: len(Costs.COLUMNS)], columns[len(Costs.COLUMNS) :]
@@ -201,6 +202,8 @@ def _slide_record(record, length, number):
         weight = arm_weights(treated, chosen, setting)
         _slide(before, batch_length, cost, control, weight, *window, *sums[2:])
         before += len(treated)
+        treatments += np.count_nonzero(treated)
+    require_both_arms(before - treatments, treatments)
     return sums
 
 

@@ -18,7 +18,7 @@ from queuebench.estimators.batch_means import (
     first_of,
 )
 from queuebench.estimators.costs import Costs
-from queuebench.estimators.registry import EstimationError
+from queuebench.estimators.registry import EstimationError, require_both_arms
 from queuebench.jit import inlined, kernel
 
 # How many horizons a running sum may slide before it is added up afresh, so that rounding does not
@@ -124,7 +124,7 @@ def window_sums(replicate, costs, length):
     Raises
     ------
     EstimationError
-        If an arm has fewer than two starts.
+        If an arm has no arrivals, or fewer than two starts.
     """
     starts = replicate.arrivals - length
     batches = batch_count(starts, length)
@@ -137,7 +137,7 @@ def window_sums(replicate, costs, length):
         np.zeros(length + 1, np.uint8),
         np.zeros(kinds),
     )
-    before = 0
+    before = treatments = 0
     matrix = np.empty((0, kinds))
     for treated, *columns in replicate.chunks("treated", *Costs.COLUMNS):
         if len(matrix) < len(treated):
@@ -149,6 +149,8 @@ def window_sums(replicate, costs, length):
             moments,
         )  # fmt: skip
         before += len(treated)
+        treatments += np.count_nonzero(treated)
+    require_both_arms(before - treatments, treatments)
     if np.any(count.sum(axis=0) < 2):
         raise EstimationError("an arm has fewer than two window starts")
     return WindowSums(
