@@ -85,7 +85,7 @@ def plan_log(analysis, width=None, effect=None):
     LogError
         If the log is too short for standard errors, or the effect is estimated to be zero.
     """
-    rows = _usable(analysis)
+    rows, without_spread = _usable(analysis)
     reference = _best(rows, analysis.findings)
     given = effect is not None
     effect = effect if given else reference["estimate"]
@@ -104,12 +104,20 @@ def plan_log(analysis, width=None, effect=None):
         width,
         n / replicate.record_end,
         [_row(row, n, effect, width, _naive(rows), bias) for row in rows],
-        [*_rejection(analysis.findings), *_cautions(reference, given, bias, noise)],
+        [
+            *_rejection(analysis.findings),
+            *_left_out(without_spread),
+            *_cautions(reference, given, bias, noise),
+        ],
     )
 
 
 def _usable(analysis):
-    """Return the main rows with a standard error, without a replay that fails its check."""
+    """Return the main rows with a standard error, without a replay that fails its check.
+
+    Rows with a standard error of 0 come apart: an estimator that saw no difference at all in the pilot has
+    shown nothing of how it varies, and would seem to need no arrivals.
+    """
     rejected = any(found.name == REJECTED for found in analysis.findings)
     rows = [
         row
@@ -118,12 +126,14 @@ def _usable(analysis):
         and not math.isnan(row["estimate_se"])
         and not (rejected and row["estimator"] == "replay")
     ]
+    without_spread = [row["estimator"] for row in rows if row["estimate_se"] == 0.0]
+    rows = [row for row in rows if row["estimate_se"] > 0.0]
     if not rows:
         raise LogError(
             f"{analysis.replicate.arrivals:,} arrivals are too few for standard errors at this "
             "horizon, and without them nothing can be planned; take a longer pilot or a shorter horizon"
         )
-    return rows
+    return rows, without_spread
 
 
 def _best(rows, findings):
@@ -181,6 +191,14 @@ def _beats(se, naive, n, bias):
 
 def _rejection(findings):
     return [f"{found.text}; it is left out here" for found in findings if found.name == REJECTED]
+
+
+def _left_out(names):
+    if names:
+        yield (
+            f"{', '.join(names)} left out: a standard error of 0 says that the pilot showed no difference "
+            "between the arms, not that few arrivals are enough"
+        )
 
 
 def _cautions(reference, given, bias, noise):

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 import yaml
-from exported import columns_of, write_log
+from exported import CHOICES, columns_of, write_log
 from test_structure import STRUCTURE
 
 from queuebench.cli import main
@@ -89,8 +89,7 @@ def test_what_is_within_noise_is_undetermined(simulate, describe, tmp_path):
     assert any("give --effect" in text for text in plan.cautions)
     assert any("undetermined" in text for text in plan.cautions)
     replayed = analyze_log(log, describe(horizon=5.0, structure={"control": two, "treatment": two}))
-    with pytest.raises(ValueError, match="--effect: replay estimates the effect as 0; give the"):
-        plan_log(replayed)
+    assert "replay" not in rows_of(plan_log(replayed))
 
 
 def test_a_rejected_replay_is_no_reference(simulate, describe, tmp_path, capsys):
@@ -175,3 +174,21 @@ def test_a_simulated_plan_prints_times(tmp_path, capsys):
     printed = capsys.readouterr().out
     assert "time_for_sign" in printed
     assert "mean service times" in printed
+
+
+def test_rows_without_a_spread_are_not_enough_arrivals(simulate, describe, tmp_path):
+    """Alike policies with choices: the coupled rows, LSTD and replay see no difference at all."""
+    two = {"policy": "power_of_d", "d": 2}
+    _, replicate = simulate(arrivals=6000, control=two, treatment=two)
+    columns = columns_of(replicate, lengths=False, choices=CHOICES)
+    log = write_log(tmp_path / "log.parquet", columns)
+    description = describe(
+        {name: name for name in CHOICES}, horizon=5.0, structure={"control": two, "treatment": two}
+    )
+    plan = plan_log(analyze_log(log, description), effect=0.1)
+    assert {"naive", "mixed_dq"} <= set(rows_of(plan))
+    assert not {"mixed_dq_coupled", "lstd_dq", "replay"} & set(rows_of(plan))
+    assert min(row["for_width"] for row in plan.rows) > 0
+    (caution,) = (text for text in plan.cautions if "standard error of 0" in text)
+    assert "mixed_dq_coupled" in caution
+    assert plan.reference == "mixed_dq"
