@@ -31,6 +31,8 @@ _TRUSTED = (
 are those that are confidently wrong where their assumptions fail."""
 _LENGTHS_ONLY = 1
 """The line that supposes queue lengths to explain responses."""
+_MOST_IN_FULL = 1e12
+"""Arrivals that are printed digit by digit."""
 
 
 @dataclass(frozen=True)
@@ -259,7 +261,8 @@ def _cells(arrivals, rate):
         return "undetermined", ""
     if math.isinf(arrivals):
         return "never", ""
-    return f"{math.ceil(arrivals):,}", f"{arrivals / rate:.3g}"
+    count = f"{math.ceil(arrivals):,}" if arrivals < _MOST_IN_FULL else f"{arrivals:.3g}"
+    return count, f"{arrivals / rate:.3g}"
 
 
 def _line(name, error, *pairs):

@@ -192,3 +192,13 @@ def test_rows_without_a_spread_are_not_enough_arrivals(simulate, describe, tmp_p
     (caution,) = (text for text in plan.cautions if "standard error of 0" in text)
     assert "mixed_dq_coupled" in caution
     assert plan.reference == "mixed_dq"
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("option", ["--effect=1e-300", "--width=1e-300"])
+def test_tiny_options_take_forever(pilot, describe, capsys, option):
+    description = describe(horizon=5.0)
+    assert main(["plan", "--log", str(pilot), "--config", str(description), option]) == 0
+    printed = capsys.readouterr()
+    assert "never" in printed.out
+    assert printed.err == ""
