@@ -131,11 +131,27 @@ def _usable(analysis):
     without_spread = [row["estimator"] for row in rows if row["estimate_se"] == 0.0]
     rows = [row for row in rows if row["estimate_se"] > 0.0]
     if not rows:
-        raise LogError(
-            f"{analysis.replicate.arrivals:,} arrivals are too few for standard errors at this "
-            "horizon, and without them nothing can be planned; take a longer pilot or a shorter horizon"
-        )
+        raise LogError(_unusable(analysis, without_spread))
     return rows, without_spread
+
+
+def _unusable(analysis, without_spread):
+    """Say why there is nothing to plan with, in the words of the estimators' notes."""
+    if without_spread:
+        return (
+            "all standard errors are 0: the pilot showed no difference between the arms, so nothing can be "
+            "planned; take a longer pilot"
+        )
+    rows = [row for row in analysis.rows if row["main"] and math.isnan(row["estimate_se"])]
+    names_by_note = {}
+    for row in rows:
+        names_by_note.setdefault(row["note"] or "no standard error", []).append(row["estimator"])
+    notes = "; ".join(f"{', '.join(names)}: {note}" for note, names in names_by_note.items())
+    shorter = " or a shorter horizon" if any(row["horizon"] is not None for row in rows) else ""
+    return (
+        f"{analysis.replicate.arrivals:,} arrivals are too few for standard errors ({notes}), and without "
+        f"them nothing can be planned; take a longer pilot{shorter}"
+    )
 
 
 def _best(rows, findings):

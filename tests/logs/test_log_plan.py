@@ -202,3 +202,14 @@ def test_tiny_options_take_forever(pilot, describe, capsys, option):
     printed = capsys.readouterr()
     assert "never" in printed.out
     assert printed.err == ""
+
+
+def test_few_pairs_of_blocks_are_what_is_said(simulate, describe, tmp_path):
+    kind = {"kind": "switchback", "period": 100.0}
+    _, replicate = simulate("switchback", arrivals=3000, designs={"switchback": kind})
+    log = write_log(tmp_path / "log.parquet", columns_of(replicate))
+    analysis = analyze_log(log, describe(horizon=5.0, design=kind))
+    with pytest.raises(ValueError, match="switchback.*: fewer than 10 pairs of blocks") as refusal:
+        plan_log(analysis)
+    assert "horizon" not in str(refusal.value)
+    assert str(refusal.value).endswith("take a longer pilot")
