@@ -88,7 +88,7 @@ def plan_log(analysis, width=None, effect=None):
         If the log is too short for standard errors, or the effect is estimated to be zero.
     """
     rows, without_spread = _usable(analysis)
-    reference = _best(rows, analysis.findings)
+    reference, trusted = _best(rows, analysis.findings)
     given = effect is not None
     effect = effect if given else reference["estimate"]
     if effect == 0.0:
@@ -109,7 +109,8 @@ def plan_log(analysis, width=None, effect=None):
         [
             *_rejection(analysis.findings),
             *_left_out(without_spread),
-            *_cautions(reference, given, bias, noise),
+            *([] if trusted else [_untrusted(reference, given)]),
+            *_cautions(reference, given, effect, bias, noise),
         ],
     )
 
@@ -155,12 +156,16 @@ def _unusable(analysis, without_spread):
 
 
 def _best(rows, findings):
-    """Return the row that stands for the truth."""
+    """Return the row that stands for the truth, and whether it is of an estimator to be trusted."""
     unexplained = any(found.name == "unexplained_by_queue_length" for found in findings)
     for line, names in enumerate(_TRUSTED):
         trusted = [row for row in rows if row["estimator"] in names]
         if trusted and not (unexplained and line == _LENGTHS_ONLY):
-            return min(trusted, key=lambda row: row["estimate_se"])
+            return _least_variable(trusted), True
+    return _least_variable(rows), False
+
+
+def _least_variable(rows):
     return min(rows, key=lambda row: row["estimate_se"])
 
 
@@ -219,9 +224,24 @@ def _left_out(names):
         )
 
 
-def _cautions(reference, given, bias, noise):
+def _untrusted(reference, given):
+    return (
+        "none of the estimators to be trusted has a standard error here, so "
+        f"{reference['estimator']} stands for the truth, and may be far from it"
+        f"{'' if given else ': give --effect'}"
+    )
+
+
+def _cautions(reference, given, effect, bias, noise):
     name = reference["estimator"]
-    if not given and abs(reference["estimate"]) < _CLEAR * reference["estimate_se"]:
+    clear = abs(reference["estimate"]) >= _CLEAR * reference["estimate_se"]
+    if given and clear and effect * math.copysign(1.0, reference["estimate"]) < 0:
+        yield (
+            f"the effect given, {effect:.4g}, has the other sign than {name}'s clear estimate, "
+            f"{reference['estimate']:.4g} (standard error {reference['estimate_se']:.2g}): is it treatment "
+            "minus control?"
+        )
+    if not given and not clear:
         yield (
             f"the effect by {name}, {reference['estimate']:.4g}, is within its noise (standard error "
             f"{reference['estimate_se']:.2g}); lengths that depend on it may be far off: give --effect"

@@ -1,6 +1,7 @@
 """Plans from the log of a pilot."""
 
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -209,7 +210,38 @@ def test_few_pairs_of_blocks_are_what_is_said(simulate, describe, tmp_path):
     _, replicate = simulate("switchback", arrivals=3000, designs={"switchback": kind})
     log = write_log(tmp_path / "log.parquet", columns_of(replicate))
     analysis = analyze_log(log, describe(horizon=5.0, design=kind))
-    with pytest.raises(ValueError, match="switchback.*: fewer than 10 pairs of blocks") as refusal:
+    with pytest.raises(ValueError, match=r"switchback.*: fewer than 10 pairs of blocks") as refusal:
         plan_log(analysis)
     assert "horizon" not in str(refusal.value)
     assert str(refusal.value).endswith("take a longer pilot")
+
+
+def made_analysis(**errors):
+    """Return an analysis with a row of estimate -1 per estimator, with these standard errors."""
+    rows = [
+        {"estimator": name, "horizon": None, "main": True, "estimate": -1.0, "estimate_se": error, "note": ""}
+        for name, error in errors.items()
+    ]  # fmt: skip
+    return SimpleNamespace(
+        rows=rows, findings=[], replicate=SimpleNamespace(arrivals=1000, record_end=100.0)
+    )
+
+
+def test_a_reference_that_may_be_wrong_is_cautioned_of():
+    analysis = made_analysis(naive=0.1, lstd_dq=0.2, mixed_dq=math.nan)
+    for effect in (None, -1.0):
+        plan = plan_log(analysis, effect=effect)
+        assert plan.reference == "naive"
+        (caution,) = (text for text in plan.cautions if "naive stands for the truth" in text)
+        assert ("give --effect" in caution) == (effect is None)
+    trusted = plan_log(made_analysis(naive=0.1, mixed_dq=0.2))
+    assert trusted.reference == "mixed_dq"
+    assert not any("stands for the truth" in text for text in trusted.cautions)
+
+
+def test_an_effect_against_the_pilot_is_cautioned_of():
+    clear, within_noise = made_analysis(mixed_dq=0.2), made_analysis(mixed_dq=0.9)
+    (caution,) = plan_log(clear, effect=0.5).cautions
+    assert caution.startswith("the effect given, 0.5, has the other sign than mixed_dq's")
+    assert plan_log(clear, effect=-0.5).cautions == []
+    assert plan_log(within_noise, effect=0.5).cautions == []
