@@ -188,6 +188,8 @@ def test_a_policy_that_alone_is_unstable(simulate, describe, tmp_path):
         ({"speed": {}}, "structure.speed: unknown key, did you mean speeds?"),
         ({"speeds": {"a": -1.0}}, "structure.speeds.a: "),
         ({"speeds": {"a": "fast"}}, "structure.speeds.a: "),
+        ({"speeds": {"a": 1.0, "b": 1.1e6}}, "structure.speeds: the largest is 1.1e+06 times the smallest"),
+        ({"speeds": {"a": 1.5e-300, "b": 1.5e300}}, "structure.speeds: the largest is inf times the"),
         ({"information": {"kind": "stale"}}, "structure.information.kind: must be one of "),
         ({"information": {"kind": "constant_age"}}, "structure.information.age: this key is requ"),
         ({"information": {"kind": "constant_age", "age": -1}}, "structure.information.age: "),
@@ -237,6 +239,21 @@ def test_speeds_by_class_and_by_server(describe):
     assert server_classes(config.server_classes, servers).tolist() == [1, 1, 0, 0]
     equal = load_config(describe(structure=STRUCTURE, **keys))
     assert relative_speeds(equal, servers).tolist() == [1.0] * 4
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("speeds", [(1.5e308, 1.25e308), (1.5e-323, 2.5e-323), (1.0, 1e6)])
+def test_absurd_speeds_are_taken_quietly(small_log, describe, tmp_path, speeds):
+    structure = {
+        "control": {"policy": "power_of_d", "d": 1},
+        "treatment": {"policy": "power_of_d", "d": 2},
+    }
+    given = dict(zip("01", speeds, strict=True))
+    description = describe(structure=structure | {"speeds": given}, horizon=5.0)
+    config = load_config(description)
+    expected = 2 / (1 + speeds[1] / speeds[0])
+    assert relative_speeds(config, ["0", "1"])[0] == pytest.approx(expected)
+    analyze_log(write_log(tmp_path / "log.parquet", small_log()), description).report()
 
 
 @pytest.mark.parametrize("travel_time", [0.0, 0.5])
