@@ -184,7 +184,9 @@ def test_a_policy_that_alone_is_unstable(simulate, describe, tmp_path):
         ({"treatment": {"policy": "power_of_d"}}, "structure.treatment.d: power_of_d needs this key"),
         ({"treatment": {"policy": "power_of_d", "d": 2.5}}, "structure.treatment.d: must be a whole"),
         ({"control": {"policy": "round_robin", "d": 2}}, "structure.control.d: unknown key, round_ro"),
-        ({"control": None}, "structure.control: "),
+        ({"control": None}, "structure.control: must be a mapping of keys, got null"),
+        ({"information": "fresh"}, "structure.information: must be a mapping of keys like {kind: fresh}, "),
+        ({"speeds": 3}, "structure.speeds: must be a mapping of keys, got 3"),
         ({"speed": {}}, "structure.speed: unknown key, did you mean speeds?"),
         ({"speeds": {"a": -1.0}}, "structure.speeds.a: "),
         ({"speeds": {"a": "fast"}}, "structure.speeds.a: "),
@@ -201,6 +203,13 @@ def test_wrong_structures(describe, structure, expected):
     with pytest.raises(LogError) as caught:
         load_config(path)
     assert str(caught.value).startswith(f"{path}: {expected}")
+
+
+def test_a_structure_that_is_no_mapping(describe):
+    path = describe(structure="known")
+    with pytest.raises(LogError) as caught:
+        load_config(path)
+    assert str(caught.value) == f'{path}: structure: must be a mapping of keys, got "known"'
 
 
 @pytest.mark.parametrize(
