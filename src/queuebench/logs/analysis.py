@@ -124,7 +124,10 @@ def _analyze(log, config, store):
     arrivals = judge_arrivals(replicate)
     table, rate_findings = choose_rate(replicate, config, setting, arrivals)
     record = Record(replicate, replace(setting, local_rate=table))
-    rows, notes = estimate_log(record, config, mean_service_time, service.valid)
+    rows, notes = estimate_log(
+        record, config, mean_service_time,
+        lambda entry: service.valid(entry) and arrivals.valid(entry),
+    )  # fmt: skip
     law = littles_law(replicate)
     return LogAnalysis(
         config=config,
