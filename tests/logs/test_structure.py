@@ -378,3 +378,19 @@ def test_lengths_at_choices(seed, jobs, servers, travel_time, coarse, cuts):
                 if server[j] == choice[i] and arrival[j] + travel_time <= arrival[i] < departure[j]
             ]
             assert found[i] == len(there)
+
+
+def test_a_record_of_exactly_two_horizons(simulate, describe, tmp_path):
+    """The longest horizon that is allowed is allowed to every estimator, replay too."""
+    cell, replicate = simulate(arrivals=600)
+    columns = columns_of(replicate, lengths=False, choices=CHOICES)
+    log = write_log(tmp_path / "log.parquet", columns)
+    described = {"columns": {name: name for name in CHOICES}, "structure": STRUCTURE}
+    n = analyze_log(log, describe(horizon=1.0, **described)).replicate.arrivals
+    half = n / 2 / cell.rate
+    analysis = analyze_log(log, describe(horizon=half, arrival_rate=cell.rate, **described))
+    row = main_row(analysis, "replay")
+    assert 2 * analysis.setting.horizon_arrivals(half) == n
+    assert np.isfinite(row["estimate"])
+    with pytest.raises(LogError, match=r"horizon: .* more than half of the record's"):
+        analyze_log(log, describe(horizon=half + 1.0, arrival_rate=cell.rate, **described))
