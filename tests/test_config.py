@@ -23,6 +23,13 @@ def check(keys):
 
 
 WRONG = [
+    ({"assumed": None}, "assumed: must be a mapping of keys, got null$"),
+    ({"control": "random"}, 'control: must be a mapping of keys, got "random"$'),
+    ({"designs": [1]}, r"designs: must be a mapping of keys, got \[1\]$"),
+    ({"scenarios": {"a": {"system": 3}}}, r"scenarios\.a\.system: must be a mapping of keys, got 3$"),
+    ({"information": "fresh"}, r'information: must be a mapping of keys like \{kind: fresh\}, got "fresh"$'),
+    ({"designs": {"s": "swichback"}}, r'designs\.s: must be a mapping of keys like \{kind: switchback\}, got'),
+    ({"service": 3}, r"service: must be a mapping of keys like \{distribution: exponential\}, got 3$"),
     ({"replicats": 3}, r"replicats: unknown key, did you mean replicates\?"),
     ({"replicates": 0}, "replicates: should be greater than or equal to 1, got 0"),
     ({"arrivals": "many"}, 'arrivals: should be a valid integer, got "many"'),

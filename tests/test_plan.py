@@ -39,3 +39,11 @@ def test_a_planned_length_gives_the_right_sign_as_often_as_promised(make_cell):
         )
         right = (pd.read_parquet(outputs[0])["estimate"] < 0).mean()
     assert abs(right - 0.95) < 4 * np.sqrt(0.95 * 0.05 / 200) + 0.01
+
+
+@pytest.mark.filterwarnings("error")
+def test_lengths_beyond_all_numbers_are_infinite():
+    assert arrivals_for_width(1.0, 1000, 1e-300) == np.inf
+    assert np.all(arrivals_for_width(np.array([1.0, 2.0]), 1000, 1e-300) == np.inf)
+    assert arrivals_for_sign(1e-300, 4000.0, 1e-300) == np.inf
+    assert arrivals_for_sign(-5e-324, 4000.0, -5e-324) == np.inf

@@ -575,6 +575,10 @@ def validate(model, values, locate):
         raise StudyError(_explain(model, values, error.errors(), locate)) from None
 
 
+_NO_MAPPING = ("model_type", "model_attributes_type", "dict_type")
+"""What pydantic calls a value that should be a mapping."""
+
+
 def _explain(model, values, problems, locate):
     """Put what pydantic found into one sentence about one key; a misspelt key comes first."""
     unknown = [problem for problem in problems if problem["type"] == "extra_forbidden"]
@@ -593,14 +597,24 @@ def _explain(model, values, problems, locate):
         return f"{key}.{discriminator}: must be one of {context['expected_tags']}"
     if kind == "union_tag_not_found":
         discriminator = context["discriminator"].strip("'")
-        kinds = ", ".join(_kinds(model, location, discriminator))
+        kinds = ", ".join(map(repr, _tags(model, location).get(discriminator, [])))
         return f"{key}.{discriminator}: this key is required, one of {kinds}"
     alternatives = [
-        other["msg"].removeprefix("Input ")
+        _requirement(model, location, other)
         for other in problems
         if _keys_of_the_study(values, other) == location
     ]
     return f"{key}: {', or '.join(alternatives)}, got {json.dumps(problem['input'], default=str)}"
+
+
+def _requirement(model, location, problem):
+    """Say what would be right, without the names of classes that pydantic gives."""
+    if problem["type"] not in _NO_MAPPING:
+        return problem["msg"].removeprefix("Input ")
+    for key, kinds in _tags(model, location).items():
+        close = difflib.get_close_matches(str(problem["input"]), kinds, n=1)
+        return f"must be a mapping of keys like {{{key}: {(close or kinds)[0]}}}"
+    return "must be a mapping of keys"
 
 
 def _keys_of_the_study(values, problem):
@@ -628,16 +642,18 @@ def _known_keys(model, location):
     )
 
 
-def _kinds(model, location, discriminator):
-    """Return what a discriminator may be at a place of the study, quoted."""
+def _tags(model, location):
+    """Return what each key that tells alternatives apart may be at a place of the study."""
     schema = model.model_json_schema()
     node = schema
     for part in location:
         node = _step(schema, node, part)
-    tags = [
-        option.get("properties", {}).get(discriminator, {}) for option in _options(schema, node)
-    ]
-    return [repr(tag["const"]) for tag in tags if "const" in tag]
+    tags = {}
+    for option in _options(schema, node):
+        for key, value in option.get("properties", {}).items():
+            if "const" in value:
+                tags.setdefault(key, []).append(value["const"])
+    return tags
 
 
 def _options(schema, node):

@@ -31,6 +31,8 @@ _TRUSTED = (
 are those that are confidently wrong where their assumptions fail."""
 _LENGTHS_ONLY = 1
 """The line that supposes queue lengths to explain responses."""
+_MOST_IN_FULL = 1e12
+"""Arrivals that are printed digit by digit."""
 
 
 @dataclass(frozen=True)
@@ -85,8 +87,8 @@ def plan_log(analysis, width=None, effect=None):
     LogError
         If the log is too short for standard errors, or the effect is estimated to be zero.
     """
-    rows = _usable(analysis)
-    reference = _best(rows, analysis.findings)
+    rows, without_spread = _usable(analysis)
+    reference, trusted = _best(rows, analysis.findings)
     given = effect is not None
     effect = effect if given else reference["estimate"]
     if effect == 0.0:
@@ -104,12 +106,21 @@ def plan_log(analysis, width=None, effect=None):
         width,
         n / replicate.record_end,
         [_row(row, n, effect, width, _naive(rows), bias) for row in rows],
-        [*_rejection(analysis.findings), *_cautions(reference, given, bias, noise)],
+        [
+            *_rejection(analysis.findings),
+            *_left_out(without_spread),
+            *([] if trusted else [_untrusted(reference, given)]),
+            *_cautions(reference, given, effect, bias, noise),
+        ],
     )
 
 
 def _usable(analysis):
-    """Return the main rows with a standard error, without a replay that fails its check."""
+    """Return the main rows with a standard error, without a replay that fails its check.
+
+    Rows with a standard error of 0 come apart: an estimator that saw no difference at all in the pilot has
+    shown nothing of how it varies, and would seem to need no arrivals.
+    """
     rejected = any(found.name == REJECTED for found in analysis.findings)
     rows = [
         row
@@ -118,21 +129,43 @@ def _usable(analysis):
         and not math.isnan(row["estimate_se"])
         and not (rejected and row["estimator"] == "replay")
     ]
+    without_spread = [row["estimator"] for row in rows if row["estimate_se"] == 0.0]
+    rows = [row for row in rows if row["estimate_se"] > 0.0]
     if not rows:
-        raise LogError(
-            f"{analysis.replicate.arrivals:,} arrivals are too few for standard errors at this "
-            "horizon, and without them nothing can be planned; take a longer pilot or a shorter horizon"
+        raise LogError(_unusable(analysis, without_spread))
+    return rows, without_spread
+
+
+def _unusable(analysis, without_spread):
+    """Say why there is nothing to plan with, in the words of the estimators' notes."""
+    if without_spread:
+        return (
+            "all standard errors are 0: the pilot showed no difference between the arms, so nothing can be "
+            "planned; take a longer pilot"
         )
-    return rows
+    rows = [row for row in analysis.rows if row["main"] and math.isnan(row["estimate_se"])]
+    names_by_note = {}
+    for row in rows:
+        names_by_note.setdefault(row["note"] or "no standard error", []).append(row["estimator"])
+    notes = "; ".join(f"{', '.join(names)}: {note}" for note, names in names_by_note.items())
+    shorter = " or a shorter horizon" if any(row["horizon"] is not None for row in rows) else ""
+    return (
+        f"{analysis.replicate.arrivals:,} arrivals are too few for standard errors ({notes}), and without "
+        f"them nothing can be planned; take a longer pilot{shorter}"
+    )
 
 
 def _best(rows, findings):
-    """Return the row that stands for the truth."""
+    """Return the row that stands for the truth, and whether it is of an estimator to be trusted."""
     unexplained = any(found.name == "unexplained_by_queue_length" for found in findings)
     for line, names in enumerate(_TRUSTED):
         trusted = [row for row in rows if row["estimator"] in names]
         if trusted and not (unexplained and line == _LENGTHS_ONLY):
-            return min(trusted, key=lambda row: row["estimate_se"])
+            return _least_variable(trusted), True
+    return _least_variable(rows), False
+
+
+def _least_variable(rows):
     return min(rows, key=lambda row: row["estimate_se"])
 
 
@@ -183,9 +216,32 @@ def _rejection(findings):
     return [f"{found.text}; it is left out here" for found in findings if found.name == REJECTED]
 
 
-def _cautions(reference, given, bias, noise):
+def _left_out(names):
+    if names:
+        yield (
+            f"{', '.join(names)} left out: a standard error of 0 says that the pilot showed no difference "
+            "between the arms, not that few arrivals are enough"
+        )
+
+
+def _untrusted(reference, given):
+    return (
+        "none of the estimators to be trusted has a standard error here, so "
+        f"{reference['estimator']} stands for the truth, and may be far from it"
+        f"{'' if given else ': give --effect'}"
+    )
+
+
+def _cautions(reference, given, effect, bias, noise):
     name = reference["estimator"]
-    if not given and abs(reference["estimate"]) < _CLEAR * reference["estimate_se"]:
+    clear = abs(reference["estimate"]) >= _CLEAR * reference["estimate_se"]
+    if given and clear and effect * math.copysign(1.0, reference["estimate"]) < 0:
+        yield (
+            f"the effect given, {effect:.4g}, has the other sign than {name}'s clear estimate, "
+            f"{reference['estimate']:.4g} (standard error {reference['estimate_se']:.2g}): is it treatment "
+            "minus control?"
+        )
+    if not given and not clear:
         yield (
             f"the effect by {name}, {reference['estimate']:.4g}, is within its noise (standard error "
             f"{reference['estimate_se']:.2g}); lengths that depend on it may be far off: give --effect"
@@ -241,7 +297,8 @@ def _cells(arrivals, rate):
         return "undetermined", ""
     if math.isinf(arrivals):
         return "never", ""
-    return f"{math.ceil(arrivals):,}", f"{arrivals / rate:.3g}"
+    count = f"{math.ceil(arrivals):,}" if arrivals < _MOST_IN_FULL else f"{arrivals:.3g}"
+    return count, f"{arrivals / rate:.3g}"
 
 
 def _line(name, error, *pairs):

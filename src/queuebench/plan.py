@@ -75,8 +75,12 @@ def plan_cell(cell, replicates, width, progress=lambda message: None):
 
 
 def arrivals_for_width(sd, arrivals, width):
-    """Return the arrivals at which a 95 % interval has a width: ``n0 (2 z sd / width)^2``."""
-    return arrivals * (2 * _TWO_SIDED * sd / width) ** 2
+    """Return the arrivals at which a 95 % interval has a width: ``n0 (2 z sd / width)^2``.
+
+    Infinite where that is beyond all numbers.
+    """
+    with np.errstate(over="ignore"):
+        return arrivals * np.square(2 * _TWO_SIDED * sd / width)
 
 
 def _beats_naive(table):

@@ -286,5 +286,5 @@ def test_short_records(make_cell, tmp_path):
     assert np.isnan(found.check.p_value)
     assert found.estimate.note == "record too short for batch means"
     setting = replace(record.setting, batch_horizon=40.0)
-    with pytest.raises(EstimationError, match="more than two horizons of 560 arrivals, not 900"):
+    with pytest.raises(EstimationError, match="two horizons of 560 arrivals or more, not 900"):
         replay(Record(record.replicate, setting))

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from exported import write_log
 
+from queuebench.estimators.registry import all_estimators
 from queuebench.logs import LogConfig, load_config
 from queuebench.logs.config import Columns
 
@@ -38,3 +39,9 @@ def test_examples_run(small_log, tmp_path, monkeypatch, capsys):
 def test_every_key_is_documented():
     for key in [*LogConfig.model_fields, *Columns.model_fields]:
         assert f"`{key}`" in PAGE or f"`{key}:`" in PAGE, key
+
+
+def test_every_estimator_with_observed_costs_is_documented():
+    for entry in all_estimators():
+        if entry.observed_costs and not entry.needs_cycle:
+            assert f"`{entry.name}`" in PAGE, entry.name

@@ -7,6 +7,7 @@ from scipy import stats
 
 from queuebench.logs import analyze_log
 from queuebench.logs.assignment import chi_squared_tail
+from queuebench.logs.service import judge_service
 
 
 @pytest.fixture
@@ -107,7 +108,7 @@ def test_servers_that_run_several_jobs_at_once(small_log, analyse):
     analysis = analyse(columns)
     found = by_name(analysis)["not_first_come_first_served"]
     assert found.count > 100
-    assert "naive, wdq_observed, qdq" in found.text
+    assert all(name in found.text for name in OBSERVED)
     assert names(analysis) == OBSERVED
     assert not analysis.first_come
 
@@ -138,6 +139,22 @@ def test_a_few_overtakings_are_tolerated(small_log, analyse):
     analysis = analyse(columns)
     assert 0 < by_name(analysis)["overtaking"].count < 50
     assert "wdq" in names(analysis)
+
+
+@pytest.mark.parametrize(
+    ("design", "choices", "named"),
+    [
+        ("bernoulli", False, OBSERVED),
+        ("bernoulli", True, OBSERVED | {"qdq_coupled", "neighbours_window", "neighbours_busy"}),
+        ("group", False, {"group"}),
+        ("switchback", False, {"switchback", "switchback_burn_in", "switchback_corrected"}),
+    ],
+)
+def test_those_that_stay_valid_are_named(design, choices, named):
+    service = judge_service(None, None, False, design, choices=choices)
+    (found,) = service.findings
+    listed = found.text.split(": ")[1].removesuffix(" (no fitted or markov costs)")
+    assert set(listed.split(", ")) == named
 
 
 def test_without_servers_only_observed_costs(small_log, analyse):

@@ -1,11 +1,12 @@
 """Plans from the log of a pilot."""
 
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import yaml
-from exported import columns_of, write_log
+from exported import CHOICES, columns_of, write_log
 from test_structure import STRUCTURE
 
 from queuebench.cli import main
@@ -89,8 +90,7 @@ def test_what_is_within_noise_is_undetermined(simulate, describe, tmp_path):
     assert any("give --effect" in text for text in plan.cautions)
     assert any("undetermined" in text for text in plan.cautions)
     replayed = analyze_log(log, describe(horizon=5.0, structure={"control": two, "treatment": two}))
-    with pytest.raises(ValueError, match="--effect: replay estimates the effect as 0; give the"):
-        plan_log(replayed)
+    assert "replay" not in rows_of(plan_log(replayed))
 
 
 def test_a_rejected_replay_is_no_reference(simulate, describe, tmp_path, capsys):
@@ -175,3 +175,73 @@ def test_a_simulated_plan_prints_times(tmp_path, capsys):
     printed = capsys.readouterr().out
     assert "time_for_sign" in printed
     assert "mean service times" in printed
+
+
+def test_rows_without_a_spread_are_not_enough_arrivals(simulate, describe, tmp_path):
+    """Alike policies with choices: the coupled rows, LSTD and replay see no difference at all."""
+    two = {"policy": "power_of_d", "d": 2}
+    _, replicate = simulate(arrivals=6000, control=two, treatment=two)
+    columns = columns_of(replicate, lengths=False, choices=CHOICES)
+    log = write_log(tmp_path / "log.parquet", columns)
+    description = describe(
+        {name: name for name in CHOICES}, horizon=5.0, structure={"control": two, "treatment": two}
+    )
+    plan = plan_log(analyze_log(log, description), effect=0.1)
+    assert {"naive", "mixed_dq"} <= set(rows_of(plan))
+    assert not {"mixed_dq_coupled", "lstd_dq", "replay"} & set(rows_of(plan))
+    assert min(row["for_width"] for row in plan.rows) > 0
+    (caution,) = (text for text in plan.cautions if "standard error of 0" in text)
+    assert "mixed_dq_coupled" in caution
+    assert plan.reference == "mixed_dq"
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("option", ["--effect=1e-300", "--width=1e-300"])
+def test_tiny_options_take_forever(pilot, describe, capsys, option):
+    description = describe(horizon=5.0)
+    assert main(["plan", "--log", str(pilot), "--config", str(description), option]) == 0
+    printed = capsys.readouterr()
+    assert "never" in printed.out
+    assert printed.err == ""
+
+
+def test_few_pairs_of_blocks_are_what_is_said(simulate, describe, tmp_path):
+    kind = {"kind": "switchback", "period": 100.0}
+    _, replicate = simulate("switchback", arrivals=3000, designs={"switchback": kind})
+    log = write_log(tmp_path / "log.parquet", columns_of(replicate))
+    analysis = analyze_log(log, describe(horizon=5.0, design=kind))
+    with pytest.raises(ValueError, match=r"switchback.*: fewer than 10 pairs of blocks") as refusal:
+        plan_log(analysis)
+    assert "horizon" not in str(refusal.value)
+    assert str(refusal.value).endswith("take a longer pilot")
+
+
+def made_analysis(**errors):
+    """Return an analysis with a row of estimate -1 per estimator, with these standard errors."""
+    rows = [
+        {"estimator": name, "horizon": None, "main": True, "estimate": -1.0, "estimate_se": error, "note": ""}
+        for name, error in errors.items()
+    ]  # fmt: skip
+    return SimpleNamespace(
+        rows=rows, findings=[], replicate=SimpleNamespace(arrivals=1000, record_end=100.0)
+    )
+
+
+def test_a_reference_that_may_be_wrong_is_cautioned_of():
+    analysis = made_analysis(naive=0.1, lstd_dq=0.2, mixed_dq=math.nan)
+    for effect in (None, -1.0):
+        plan = plan_log(analysis, effect=effect)
+        assert plan.reference == "naive"
+        (caution,) = (text for text in plan.cautions if "naive stands for the truth" in text)
+        assert ("give --effect" in caution) == (effect is None)
+    trusted = plan_log(made_analysis(naive=0.1, mixed_dq=0.2))
+    assert trusted.reference == "mixed_dq"
+    assert not any("stands for the truth" in text for text in trusted.cautions)
+
+
+def test_an_effect_against_the_pilot_is_cautioned_of():
+    clear, within_noise = made_analysis(mixed_dq=0.2), made_analysis(mixed_dq=0.9)
+    (caution,) = plan_log(clear, effect=0.5).cautions
+    assert caution.startswith("the effect given, 0.5, has the other sign than mixed_dq's")
+    assert plan_log(clear, effect=-0.5).cautions == []
+    assert plan_log(within_noise, effect=0.5).cautions == []

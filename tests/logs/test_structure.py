@@ -184,10 +184,14 @@ def test_a_policy_that_alone_is_unstable(simulate, describe, tmp_path):
         ({"treatment": {"policy": "power_of_d"}}, "structure.treatment.d: power_of_d needs this key"),
         ({"treatment": {"policy": "power_of_d", "d": 2.5}}, "structure.treatment.d: must be a whole"),
         ({"control": {"policy": "round_robin", "d": 2}}, "structure.control.d: unknown key, round_ro"),
-        ({"control": None}, "structure.control: "),
+        ({"control": None}, "structure.control: must be a mapping of keys, got null"),
+        ({"information": "fresh"}, "structure.information: must be a mapping of keys like {kind: fresh}, "),
+        ({"speeds": 3}, "structure.speeds: must be a mapping of keys, got 3"),
         ({"speed": {}}, "structure.speed: unknown key, did you mean speeds?"),
         ({"speeds": {"a": -1.0}}, "structure.speeds.a: "),
         ({"speeds": {"a": "fast"}}, "structure.speeds.a: "),
+        ({"speeds": {"a": 1.0, "b": 1.1e6}}, "structure.speeds: the largest is 1.1e+06 times the smallest"),
+        ({"speeds": {"a": 1.5e-300, "b": 1.5e300}}, "structure.speeds: the largest is inf times the"),
         ({"information": {"kind": "stale"}}, "structure.information.kind: must be one of "),
         ({"information": {"kind": "constant_age"}}, "structure.information.age: this key is requ"),
         ({"information": {"kind": "constant_age", "age": -1}}, "structure.information.age: "),
@@ -199,6 +203,13 @@ def test_wrong_structures(describe, structure, expected):
     with pytest.raises(LogError) as caught:
         load_config(path)
     assert str(caught.value).startswith(f"{path}: {expected}")
+
+
+def test_a_structure_that_is_no_mapping(describe):
+    path = describe(structure="known")
+    with pytest.raises(LogError) as caught:
+        load_config(path)
+    assert str(caught.value) == f'{path}: structure: must be a mapping of keys, got "known"'
 
 
 @pytest.mark.parametrize(
@@ -237,6 +248,21 @@ def test_speeds_by_class_and_by_server(describe):
     assert server_classes(config.server_classes, servers).tolist() == [1, 1, 0, 0]
     equal = load_config(describe(structure=STRUCTURE, **keys))
     assert relative_speeds(equal, servers).tolist() == [1.0] * 4
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("speeds", [(1.5e308, 1.25e308), (1.5e-323, 2.5e-323), (1.0, 1e6)])
+def test_absurd_speeds_are_taken_quietly(small_log, describe, tmp_path, speeds):
+    structure = {
+        "control": {"policy": "power_of_d", "d": 1},
+        "treatment": {"policy": "power_of_d", "d": 2},
+    }
+    given = dict(zip("01", speeds, strict=True))
+    description = describe(structure=structure | {"speeds": given}, horizon=5.0)
+    config = load_config(description)
+    expected = 2 / (1 + speeds[1] / speeds[0])
+    assert relative_speeds(config, ["0", "1"])[0] == pytest.approx(expected)
+    analyze_log(write_log(tmp_path / "log.parquet", small_log()), description).report()
 
 
 @pytest.mark.parametrize("travel_time", [0.0, 0.5])
@@ -352,3 +378,19 @@ def test_lengths_at_choices(seed, jobs, servers, travel_time, coarse, cuts):
                 if server[j] == choice[i] and arrival[j] + travel_time <= arrival[i] < departure[j]
             ]
             assert found[i] == len(there)
+
+
+def test_a_record_of_exactly_two_horizons(simulate, describe, tmp_path):
+    """The longest horizon that is allowed is allowed to every estimator, replay too."""
+    cell, replicate = simulate(arrivals=600)
+    columns = columns_of(replicate, lengths=False, choices=CHOICES)
+    log = write_log(tmp_path / "log.parquet", columns)
+    described = {"columns": {name: name for name in CHOICES}, "structure": STRUCTURE}
+    n = analyze_log(log, describe(horizon=1.0, **described)).replicate.arrivals
+    half = n / 2 / cell.rate
+    analysis = analyze_log(log, describe(horizon=half, arrival_rate=cell.rate, **described))
+    row = main_row(analysis, "replay")
+    assert 2 * analysis.setting.horizon_arrivals(half) == n
+    assert np.isfinite(row["estimate"])
+    with pytest.raises(LogError, match=r"horizon: .* more than half of the record's"):
+        analyze_log(log, describe(horizon=half + 1.0, arrival_rate=cell.rate, **described))

@@ -4,10 +4,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from exported import columns_of, write_log
+from exported import CHOICES, columns_of, write_log
 
 from queuebench.estimators import estimators_for
 from queuebench.estimators.record import Record
+from queuebench.estimators.registry import all_estimators
 from queuebench.estimators.setting import setting_of
 from queuebench.experiment import simulate_batch
 from queuebench.logs import LogError, analyze_log, load_config
@@ -101,6 +102,25 @@ def test_a_record_too_short_for_a_local_rate(simulate, describe, tmp_path):
     assert found.kind == "warning"
     assert "too short for a local rate" in found.text
     assert analysis.setting.local_rate is None
+
+
+def test_a_rate_held_constant_offers_no_estimator_that_needs_it_so(simulate, describe, tmp_path):
+    """However the rate is treated, it varies."""
+    _, replicate = simulate(arrivals=20_000, load=0.5, arrival_process=CYCLE)
+    log = write_log(tmp_path / "log.parquet", columns_of(replicate, lengths=False, choices=CHOICES))
+    needing = {entry.name for entry in all_estimators() if entry.needs_constant_rate}
+    for rate in ("auto", "constant"):
+        keys = {name: name for name in CHOICES}
+        analysis = analyze_log(log, describe(keys, horizon=HORIZON, cost_rate=rate))
+        assert not needing & {row["estimator"] for row in analysis.rows}
+    assert (
+        "estimators that need a constant rate are left out"
+        in findings_of(analysis)["varying_rate"].text
+    )
+    _, replicate = simulate(arrivals=20_000, load=0.5)
+    columns = columns_of(replicate, lengths=False, choices=CHOICES)
+    steady = analyze_log(write_log(log, columns), describe(keys, horizon=HORIZON))
+    assert "lstd_dq" in {row["estimator"] for row in steady.rows}
 
 
 @pytest.mark.parametrize(

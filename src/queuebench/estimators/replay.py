@@ -138,14 +138,14 @@ def replay_record(record, structure, samples=SAMPLES):
     Raises
     ------
     EstimationError
-        If the record is not longer than two horizons or an arm has no arrivals.
+        If the record is shorter than two horizons or an arm has no arrivals.
     """
     setting = record.setting
     correlated = setting.horizon_arrivals(setting.batch_horizon)
     kept = record.arrivals - correlated
-    if kept <= correlated:
+    if kept < correlated:
         raise EstimationError(
-            f"a replay needs more than two horizons of {correlated} arrivals, not {record.arrivals}"
+            f"a replay needs two horizons of {correlated} arrivals or more, not {record.arrivals}"
         )
     batches = batch_count(kept, correlated)
     sums = _replayed_sums(record, structure, samples, correlated, max(1, batches))

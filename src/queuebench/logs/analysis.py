@@ -113,7 +113,10 @@ def analyze_log(log_path, config_path, out_dir=None):
 def _analyze(log, config, store):
     made = normalise(log, config, store)
     replicate = made.replicate
-    service = judge_service(replicate, made.queues, config.columns.server is not None)
+    service = judge_service(
+        replicate, made.queues, config.columns.server is not None, config.design.kind,
+        choices=config.columns.choices,
+    )  # fmt: skip
     mean_service_time = _mean_service_time(config, service)
     setting = log_setting(
         replicate, config, mean_service_time, made.servers, first_come=service.first_come
@@ -121,7 +124,10 @@ def _analyze(log, config, store):
     arrivals = judge_arrivals(replicate)
     table, rate_findings = choose_rate(replicate, config, setting, arrivals)
     record = Record(replicate, replace(setting, local_rate=table))
-    rows, notes = estimate_log(record, config, mean_service_time, service.valid)
+    rows, notes = estimate_log(
+        record, config, mean_service_time,
+        lambda entry: service.valid(entry) and arrivals.valid(entry),
+    )  # fmt: skip
     law = littles_law(replicate)
     return LogAnalysis(
         config=config,

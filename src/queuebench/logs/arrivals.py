@@ -28,6 +28,13 @@ class Arrivals:
     varies: bool
     findings: list
 
+    def valid(self, estimator):
+        """Return whether a registered estimator's value model holds at such a rate.
+
+        What the queue-length cost is divided by changes nothing about that.
+        """
+        return not (self.varies and estimator.needs_constant_rate)
+
 
 def judge_arrivals(replicate):
     """Look at the arrivals of a record.

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from queuebench.config import (
     Fresh,
@@ -24,6 +24,9 @@ ARMS = ("control", "treatment")
 Unit = Literal[tuple(UNITS)]
 Label = str | bool | int | float
 Moment = int | float | str
+
+_MOST_TIMES_FASTER = 1e6
+"""Bound on the ratio of two speeds, beyond which rounding would decide."""
 
 
 class _Strict(BaseModel):
@@ -141,6 +144,17 @@ class KnownStructure(_Strict):
     information: Information = Field(
         Fresh(), description="How old the lengths are that are seen, times in the time_unit."
     )
+
+    @field_validator("speeds")
+    @classmethod
+    def _comparable(cls, speeds):
+        ratio = max(speeds.values(), default=1.0) / min(speeds.values(), default=1.0)
+        if ratio > _MOST_TIMES_FASTER:
+            raise ValueError(
+                f"the largest is {ratio:.3g} times the smallest; at most {_MOST_TIMES_FASTER:,.0f} times "
+                "is taken for servers of one system"
+            )
+        return speeds
 
 
 class LogConfig(_Strict):

@@ -14,6 +14,7 @@ MOST_OF_RECORD = 0.2
 """Share of the record above which a window has nothing local."""
 
 _MOST_STEPS = 1_000_000
+_LEFT_OUT = "; estimators that need a constant rate are left out"
 
 
 def choose_rate(replicate, config, setting, arrivals):
@@ -81,7 +82,7 @@ def _constant(arrivals, why):
         return []
     text = (
         f"{_variation(arrivals)}; the queue-length cost (qdq, mixed_dq) takes it to be constant{why}: "
-        "compare with wdq"
+        f"compare with wdq{_LEFT_OUT}"
     )
     return [Finding(WARNING, "varying_rate", 0, text)]
 
@@ -93,7 +94,7 @@ def _local(arrivals, table, config):
         "within that time"
     )
     if arrivals.varies:
-        return [Finding(NOTE, "varying_rate", 0, f"{_variation(arrivals)}; {text}")]
+        return [Finding(NOTE, "varying_rate", 0, f"{_variation(arrivals)}; {text}{_LEFT_OUT}")]
     return [Finding(NOTE, "local_rate", 0, text)]
 
 

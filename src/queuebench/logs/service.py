@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from queuebench.estimators import estimators_for
 from queuebench.logs.findings import NOTE, WARNING, Finding
 
 TOLERATED = 0.01
@@ -37,7 +38,7 @@ class Service:
         return self.first_come or estimator.observed_costs
 
 
-def judge_service(replicate, queues, has_server):
+def judge_service(replicate, queues, has_server, design, *, choices):
     """Say how servers worked.
 
     Parameters
@@ -46,23 +47,28 @@ def judge_service(replicate, queues, has_server):
     queues : queuebench.logs.queues.ServerQueues
     has_server : bool
         Whether the log names servers.
+    design : str
+        Kind of design.
+    choices : bool
+        Whether the log holds the choices of both arms.
 
     Returns
     -------
     Service
     """
+    names = _observed_names(design, choices)
     if not has_server:
         text = (
             "the log names no servers; estimators with observed costs only: "
-            f"{_observed_names()} (no fitted or markov costs)"
+            f"{names} (no fitted or markov costs)"
         )
         return Service(False, math.nan, [Finding(NOTE, "no_server", 0, text)])
     reasons = [*_overtaking(queues), *_shorter_services(queues.services)]
-    time_outs = _time_outs(replicate)
+    time_outs = _time_outs(replicate, names)
     if reasons:
         text = (
             f"{'; '.join(reasons)}: servers run several jobs at once, retry or time out; "
-            f"estimators with observed costs only stay valid: {_observed_names()}"
+            f"estimators with observed costs only stay valid: {names}"
         )
         count = queues.overtaking
         found = [Finding(WARNING, "not_first_come_first_served", count, text)]
@@ -81,8 +87,10 @@ def judge_service(replicate, queues, has_server):
     return Service(True, mean, found + time_outs)
 
 
-def _observed_names():
-    return "naive, wdq_observed, qdq (qdq_coupled with both choices; group and switchback in their designs)"
+def _observed_names(design, choices):
+    """Return the names of the estimators with observed costs that such a log allows."""
+    applicable = estimators_for(design, horizons=math.inf, choices=choices)
+    return ", ".join(entry.name for entry in applicable if entry.observed_costs)
 
 
 def _overtaking(queues):
@@ -119,7 +127,7 @@ def _shorter_services(services):
     ]
 
 
-def _time_outs(replicate):
+def _time_outs(replicate, names):
     """Many responses that are exactly the longest one look cut off."""
     longest = max(float(response.max()) for (response,) in replicate.chunks("response_time"))
     equal, total = 0, 0.0
@@ -131,6 +139,6 @@ def _time_outs(replicate):
         return []
     text = (
         f"{equal:,} jobs have exactly the longest response, {longest:g}: do jobs time out? Then only "
-        f"observed costs are valid ({_observed_names()})"
+        f"observed costs are valid ({names})"
     )
     return [Finding(WARNING, "time_out", equal, text)]

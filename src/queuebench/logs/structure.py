@@ -87,6 +87,8 @@ def relative_speeds(config, servers):
         )
     if np.all(speeds == speeds[0]):
         return np.ones(len(servers))
+    # By a power of two, which is exact, so that neither the sum nor the quotient leaves the numbers.
+    speeds = np.ldexp(speeds, -np.frexp(speeds.max())[1])
     return speeds * (len(servers) / speeds.sum())
 
 

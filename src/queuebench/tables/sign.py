@@ -25,9 +25,10 @@ def arrivals_for_sign(mean, variance, effect):
     Returns
     -------
     ndarray of float64
-        ``(z / mean)^2 variance``; infinite where the mean has the wrong sign, or none.
+        ``(z / mean)^2 variance``; infinite where the mean has the wrong sign, or none, or
+        is too small for numbers.
     """
-    with np.errstate(divide="ignore"):
+    with np.errstate(divide="ignore", over="ignore"):
         needed = variance * (_ONE_SIDED / np.asarray(mean, float)) ** 2
     return np.where(np.sign(mean) == np.sign(effect), needed, np.inf)
 
