@@ -61,4 +61,5 @@ $(STAMP): requirements.lock pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 	$(BIN)/python -m compileall -q $(VENV)/lib src || true
+	$(BIN)/python -c 'from queuebench.kernels import ensure_compiled; ensure_compiled()'
 	@touch $(STAMP)

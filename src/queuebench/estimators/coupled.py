@@ -176,7 +176,8 @@ def least_variance(covariance, costs, controls=()):
     for column, control in enumerate(controls, len(costs) - 1):
         directions[control, column] = 1.0
     inner = directions.T @ covariance @ directions
-    scale = np.sqrt(np.maximum(np.diag(inner), np.finfo(float).tiny))
+    # A direction in which nothing varies decides nothing.
+    scale = np.sqrt(np.where(np.diag(inner) > 0.0, np.diag(inner), np.inf))
     scaled = inner / np.outer(scale, scale)
     step = np.linalg.pinv(scaled, rcond=1e-12, hermitian=True) @ (
         directions.T @ covariance @ start / scale
