@@ -7,11 +7,7 @@ from pathlib import Path
 
 import llvmlite.binding
 
-from queuebench.batches import simulate_and_estimate
-from queuebench.config import parse_study, resolve
 from queuebench.jit import cache_folder
-from queuebench.loss_study import loss_files, simulate_loss
-from queuebench.truth import simulate_truth
 
 _TINY = {
     "seed": 0,
@@ -58,6 +54,12 @@ def ensure_compiled():
 
 
 def _run_tiny_study():
+    # Imported here: every job asks whether the kernels are there, and hardly any has to compile them.
+    from queuebench.batches import simulate_and_estimate
+    from queuebench.config import parse_study, resolve
+    from queuebench.loss_study import loss_files, simulate_loss
+    from queuebench.truth import simulate_truth
+
     study = parse_study(_TINY)
     with tempfile.TemporaryDirectory() as folder:
         simulate_loss(study.loss_network.model_dump(), 0, 4, loss_files(4, folder), os.devnull)
