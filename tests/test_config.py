@@ -45,6 +45,10 @@ WRONG = [
         {"horizons": [3.0, 3.01]},
         r"horizons: 3 and 3\.01 mean service times are both 30 arrivals; leave one out",
     ),
+    (
+        {"scenarios": {"mine": {"kind": "external", "config": "c.yaml"}}},
+        r"scenarios\.mine\.log: this key is required",
+    ),
     ({"designs": {"s": {}}}, r"designs\.s\.kind: this key is required, one of 'bernoulli', 'group'"),
     ({"designs": {"s": {"kind": "swithcback"}}}, r"designs\.s\.kind: must be one of 'bernoulli', 'group'"),
     ({"designs": {"s": {"kind": "switchback", "perod": 3.0}}}, r"designs\.s\.perod: unknown key, did you mean period"),

@@ -499,7 +499,7 @@ def external_logs(study):
         If one lacks its log or config, or says more.
     """
     return {
-        name: validate(ExternalLog, override, _locator(f"scenarios.{name}", override))
+        name: validate(ExternalLog, override, f"scenarios.{name}.{{}}".format)
         for name, override in study.scenarios.items()
         if (override or {}).get("kind") == "external"
     }
