@@ -2,24 +2,29 @@
 
 ``python -m benchmarks.rivals tables results`` prints, for every cell of a study that was run, what its
 estimators are worth; ``python -m benchmarks.rivals slowing --slope 0.1`` how often replay's check
-notices servers that slow down under load, which no study can say.
+notices servers that slow down under load, which no study can say; ``python -m benchmarks.rivals replay
+0.5 0.9`` how well replay's intervals cover, with more replicates than a study of every estimator affords.
 """
 
 import argparse
+import tempfile
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
 from queuebench.config import parse_study, resolve
+from queuebench.estimators.inference import intervals
 from queuebench.estimators.record import Record
-from queuebench.estimators.replay import replay_record
+from queuebench.estimators.replay import LEVEL, replay, replay_record
 from queuebench.estimators.setting import setting_of
+from queuebench.experiment import simulate_batch
 from queuebench.logs.replicate import LogReplicate, carry_array
 from queuebench.model import build_system, replicate_streams
 from queuebench.queueing.dispatch import Output, dispatch, new_state
 from queuebench.queueing.service import draw_requirements
 from queuebench.tables.mse import CELL, ROW
+from queuebench.trace import Trace
 
 _SHOWN = [
     ("replay", None), ("lstd_dq_state", None), ("doubly_robust_dq_lambda", 3), ("dq_lambda_coupled", 3),
@@ -176,15 +181,62 @@ def _worth(name, group, gte):
     }
 
 
-def build_cell(load, arrivals, seed):
-    """Return the homogeneous cell whose servers are made to slow down."""
+SHOWCASE = {
+    "information": {"kind": "constant_age", "age": 1.5},
+    "treatment": {"policy": "power_of_d", "d": 5},
+}
+
+
+def build_cell(load, arrivals, seed, **keys):
+    """Return a homogeneous cell of 20 servers, with some keys of its own."""
     study = {
         "seed": seed,
         "arrivals": arrivals,
         "system": {"servers": 20, "loads": [load]},
-        "scenarios": {"slowing": {}},
+        "scenarios": {"one": {}},
     }
-    return resolve(parse_study(study))[0]
+    return resolve(parse_study(study | keys))[0]
+
+
+def print_coverage(cells, replicates):
+    """Print how replay's standard errors, intervals and check do over many replicates.
+
+    Parameters
+    ----------
+    cells : dict of str to queuebench.config.Cell
+    replicates : int
+    """
+    rows = []
+    for name, cell in cells.items():
+        found = [replay(record) for record in records(cell, replicates)]
+        values = np.array([estimate.value for estimate in found])
+        errors = np.array([estimate.standard_error for estimate in found])
+        limits = [intervals(e.value, e.standard_error, e.freedom) for e in found]
+        mean = values.mean()
+        covers = np.mean([ends["lower_95"] <= mean <= ends["upper_95"] for ends in limits])
+        rejects = np.mean([estimate.check < LEVEL for estimate in found])
+        rows.append(
+            {
+                "cell": name,
+                "mean": f"{mean:.4f} ± {values.std(ddof=1) / np.sqrt(replicates):.4f}",
+                "sd": f"{values.std(ddof=1):.4f}",
+                "mean se": f"{errors.mean():.4f}",
+                "covers its mean, 95 %": f"{covers:.3f}",
+                "check rejects": f"{rejects:.3f}",
+            }
+        )
+    _print(pd.DataFrame(rows))
+
+
+def records(cell, replicates):
+    """Yield the record of every replicate under the cell's Bernoulli design."""
+    setting = setting_of(cell, "bernoulli")
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "trace.arrow"
+        for number in range(replicates):
+            simulate_batch(cell, "bernoulli", range(number, number + 1), path)
+            for replicate in Trace(path):
+                yield Record(replicate, setting)
 
 
 def slowing_records(cell, replicates, slope):
@@ -280,8 +332,25 @@ def main():
             build_cell(given.load, given.arrivals, given.seed), given.replicates, given.slope
         )
     )
+    covering = commands.add_parser("replay", help="how well replay's intervals cover")
+    covering.add_argument(
+        "loads", type=float, nargs="+", help="the showcase is at load 0.9 besides"
+    )
+    covering.add_argument("--arrivals", type=int, default=100_000)
+    covering.add_argument("--replicates", type=int, default=300)
+    covering.add_argument("--seed", type=int, default=777)
+    covering.set_defaults(run=_cover)
     given = parser.parse_args()
     given.run(given)
+
+
+def _cover(given):
+    cells = {
+        f"homogeneous, {load:g}": build_cell(load, given.arrivals, given.seed)
+        for load in given.loads
+    }
+    cells["showcase, 0.9"] = build_cell(0.9, given.arrivals, given.seed, **SHOWCASE)
+    print_coverage(cells, given.replicates)
 
 
 if __name__ == "__main__":
