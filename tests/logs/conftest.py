@@ -18,6 +18,7 @@ DESCRIPTION = {
     "treatment": "B",
     "mean_service_time": 1.0,
     "start": 0.0,
+    "estimators": "all",
 }
 
 

@@ -394,3 +394,30 @@ def test_a_record_of_exactly_two_horizons(simulate, describe, tmp_path):
     assert np.isfinite(row["estimate"])
     with pytest.raises(LogError, match=r"horizon: .* more than half of the record's"):
         analyze_log(log, describe(horizon=half + 1.0, arrival_rate=cell.rate, **described))
+
+
+def test_only_the_estimators_asked_for_are_applied(simulate, describe, tmp_path):
+    _, replicate = simulate()
+    log = write_log(tmp_path / "log.parquet", columns_of(replicate))
+    usual = analyze_log(log, describe(horizon=HORIZON, drop=["estimators"]))
+    names = {row["estimator"] for row in usual.rows}
+    assert {"naive", "mixed_dq", "mixed_dq_auto"} <= names
+    assert not names & {"horvitz_thompson", "mixed_dq_jackknife", "dq_lambda"}
+    one = analyze_log(log, describe(horizon=HORIZON, estimators=["qdq"]))
+    assert {row["estimator"] for row in one.rows} == {"qdq"}
+
+
+@pytest.mark.parametrize(
+    ("estimators", "message"),
+    [
+        (["mixed_qd"], "estimators: no estimator is named mixed_qd, did you mean mixed_dq?"),
+        ([], "estimators: "),
+        (["switchback"], "estimators: none of those given is valid for this log"),
+    ],
+)
+def test_wrong_estimators(simulate, describe, tmp_path, estimators, message):
+    _, replicate = simulate()
+    log = write_log(tmp_path / "log.parquet", columns_of(replicate))
+    with pytest.raises(LogError) as caught:
+        analyze_log(log, describe(horizon=HORIZON, estimators=estimators))
+    assert message in str(caught.value)

@@ -115,7 +115,7 @@ def _analyze(log, config, store):
     replicate = made.replicate
     service = judge_service(
         replicate, made.queues, config.columns.server is not None, config.design.kind,
-        choices=config.columns.choices,
+        config.estimators, choices=config.columns.choices,
     )  # fmt: skip
     mean_service_time = _mean_service_time(config, service)
     setting = log_setting(

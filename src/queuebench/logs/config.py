@@ -14,8 +14,10 @@ from queuebench.config import (
     Positive,
     Share,
     StudyError,
+    nearest,
     validate,
 )
+from queuebench.estimators import known_estimators
 from queuebench.logs.clock import UNITS
 from queuebench.logs.errors import LogError, about
 from queuebench.queueing.policies.arguments import find_fault
@@ -24,6 +26,13 @@ ARMS = ("control", "treatment")
 Unit = Literal[tuple(UNITS)]
 Label = str | bool | int | float
 Moment = int | float | str
+
+USUAL = (
+    "naive", "wdq", "wdq_markov", "wdq_observed", "qdq", "mixed_dq", "mixed_dq_markov",
+    "mixed_dq_auto", "wdq_coupled", "qdq_coupled", "mixed_dq_coupled", "dq_lambda_coupled", "lstd_dq",
+    "replay", "group", "switchback", "switchback_burn_in", "switchback_corrected",
+)  # fmt: skip
+"""Estimators for the person with one experiment: quick, and neither erratic nor known to mislead."""
 
 _MOST_TIMES_FASTER = 1e6
 """Bound on the ratio of two speeds, beyond which rounding would decide."""
@@ -202,6 +211,11 @@ class LogConfig(_Strict):
     structure: KnownStructure | None = Field(
         None, description="How jobs are dispatched and served; with it the record is replayed."
     )
+    estimators: list[str] | Literal["all"] = Field(
+        list(USUAL),
+        min_length=1,
+        description="Estimators by name, or all; those of them that the log allows are applied.",
+    )
     start: Moment | None = Field(
         None, description="Where the record starts; earlier rows only say who was present then."
     )
@@ -224,6 +238,15 @@ class LogConfig(_Strict):
                 known = "arrival_time, response_time and departure_time"
                 raise ValueError(f"units may name {known}, not {role}")
         return self
+
+    @field_validator("estimators")
+    @classmethod
+    def _known(cls, names):
+        for name in names if names != "all" else ():
+            if name not in known_estimators():
+                near = nearest(name, known_estimators())
+                raise ValueError(f"no estimator is named {name}{near}")
+        return names
 
     def unit(self, role):
         """Return the unit of a numeric time column."""

@@ -56,12 +56,15 @@ def estimate_log(record, config, mean_service_time, valid):
         entry
         for entry in estimators_for(
             setting.design,
+            config.estimators,
             horizons=len(setting.horizons),
             choices=setting.choices,
             structure=setting.structure is not None,
         )
         if valid(entry) and not (setting.varying_rate and entry.needs_constant_rate)
     ]
+    if not chosen:
+        raise LogError("estimators: none of those given is valid for this log")
     main = in_service_times(config.horizon, config, mean_service_time)
     curved = [entry for entry in chosen if entry.uses_horizon]
     asked = [(entry, None) for entry in chosen if not entry.uses_horizon]

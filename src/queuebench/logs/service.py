@@ -38,7 +38,7 @@ class Service:
         return self.first_come or estimator.observed_costs
 
 
-def judge_service(replicate, queues, has_server, design, *, choices):
+def judge_service(replicate, queues, has_server, design, wanted="all", *, choices):
     """Say how servers worked.
 
     Parameters
@@ -49,6 +49,8 @@ def judge_service(replicate, queues, has_server, design, *, choices):
         Whether the log names servers.
     design : str
         Kind of design.
+    wanted : "all" or list of str
+        Estimators asked for.
     choices : bool
         Whether the log holds the choices of both arms.
 
@@ -56,7 +58,7 @@ def judge_service(replicate, queues, has_server, design, *, choices):
     -------
     Service
     """
-    names = _observed_names(design, choices)
+    names = _observed_names(design, wanted, choices)
     if not has_server:
         text = (
             "the log names no servers; estimators with observed costs only: "
@@ -87,9 +89,9 @@ def judge_service(replicate, queues, has_server, design, *, choices):
     return Service(True, mean, found + time_outs)
 
 
-def _observed_names(design, choices):
-    """Return the names of the estimators with observed costs that such a log allows."""
-    applicable = estimators_for(design, horizons=math.inf, choices=choices)
+def _observed_names(design, wanted, choices):
+    """Return the names of the estimators with observed costs, of those wanted, that such a log allows."""
+    applicable = estimators_for(design, wanted, horizons=math.inf, choices=choices)
     return ", ".join(entry.name for entry in applicable if entry.observed_costs)
 
 
