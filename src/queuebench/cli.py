@@ -35,7 +35,11 @@ def _parser():
     replicate.add_argument("--cell", required=True, help="for example homogeneous-load0.7")
     replicate.add_argument("--design", required=True, help="for example bernoulli")
     replicate.add_argument("--replicate", required=True, type=int, help="its number, from 0")
-    replicate.add_argument("--trace", default="replicate.arrow", help="where to write the trace")
+    replicate.add_argument(
+        "--trace",
+        default="replicate.arrow",
+        help="where to write the trace (Arrow; %(default)s by default)",
+    )
     replicate.set_defaults(run=_replicate)
 
     plan = commands.add_parser(

@@ -111,6 +111,8 @@ def test_a_wrong_structure_leads_the_report(delayed_log, describe, tmp_path):
     with open(tmp_path / "out" / "estimates.csv") as file:
         rows = {row["estimator"]: row for row in csv.DictReader(file)}
     assert float(rows["replay"]["check"]) < 1e-3
+    for name in ("estimate", "estimate_se", "lower_95", "upper_95"):
+        assert all(np.isfinite(float(row[name])) for row in rows.values()), name
     assert rows["mixed_dq"]["check"] == ""
     assert rows["replay"]["note"].startswith("fails to reproduce")
     assert "fails to reproduce" in next(

@@ -6,7 +6,7 @@ import seaborn as sns
 from queuebench.figures.style import ordered, row_labels, says, set_style
 from queuebench.tables.horizons import at_main_horizon
 
-_TARGETS = {"estimand": "its own estimand", "gte": "the effect"}
+_TARGETS = {"estimand": "their estimator's own estimand", "gte": "the effect"}
 
 
 def draw_coverage(coverage):

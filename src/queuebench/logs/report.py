@@ -77,7 +77,8 @@ def _field(value):
         return ""
     if isinstance(value, bool):
         return "true" if value else "false"
-    return repr(value) if isinstance(value, float) else value
+    # NumPy's numbers are floats too, but write themselves as np.float64(..).
+    return repr(float(value)) if isinstance(value, float) else value
 
 
 def _record(analysis):
