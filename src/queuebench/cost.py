@@ -35,7 +35,8 @@ def describe_cost(study, cells, cores):
         experiment = cell.experiment
         arrivals = experiment.arrivals + warmup(cell, build_system(cell)) * cell.rate
         runs = experiment.replicates * len(cell.designs)
-        cost = sum(_SIMULATED_NS + estimation_cost(cell, kind) for kind in _kinds(cell))
+        kinds = [design.kind for design in cell.designs.values()]
+        cost = sum(_SIMULATED_NS + estimation_cost(cell, kind) for kind in kinds)
         seconds += experiment.replicates * arrivals * cost * 1e-9
         seconds += min(2e7, experiment.truth.max_arrivals) * _TRUTH_NS * 1e-9
         jobs += 1 + -(-experiment.replicates // experiment.batch_size)
@@ -49,10 +50,6 @@ def describe_cost(study, cells, cores):
         f"cores), {cores * _JOB_MEMORY / 1e9:.2g} GB of memory and {disk / 1e9:.2g} GB of disk "
         f"in {jobs} simulation jobs"
     )
-
-
-def _kinds(cell):
-    return [design.kind for design in cell.designs.values()]
 
 
 def estimation_cost(cell, kind):

@@ -117,8 +117,8 @@ def intervals(value, error, freedom):
     """
     found = {}
     for level in LEVELS:
-        reach = error * float(stdtrit(freedom, (1 + level) / 2)) if error == error else math.nan
+        reach = error * stdtrit(freedom, (1 + level) / 2) if error == error else math.nan
         name = round(100 * level)
-        found[f"lower_{name}"] = float(value - reach)
-        found[f"upper_{name}"] = float(value + reach)
+        found[f"lower_{name}"] = value - reach
+        found[f"upper_{name}"] = value + reach
     return found
