@@ -8,7 +8,7 @@ from queuebench.model import (
     warmup,
 )
 from queuebench.progress import Progress
-from queuebench.queueing.dispatch import FRESH
+from queuebench.queueing.information import FRESH
 from queuebench.queueing.simulation import Run, Workspace
 from queuebench.trace import TraceWriter
 

@@ -1,7 +1,7 @@
 """From a cell of the study to the plain numbers a simulation takes."""
 
 from queuebench.queueing.designs import build_design
-from queuebench.queueing.dispatch import BULLETIN_BOARD, CONSTANT_AGE, FRESH
+from queuebench.queueing.information import encode
 from queuebench.queueing.speeds import server_speeds
 from queuebench.queueing.system import System
 from queuebench.randomness import stream
@@ -26,7 +26,8 @@ def build_system(cell):
     """
     experiment = cell.experiment
     arms = (experiment.control, experiment.treatment)
-    information, age = _information(experiment.information)
+    seen = experiment.information
+    information, age = encode(seen.kind, getattr(seen, "age", getattr(seen, "period", 0.0)))
     process = experiment.arrival_process
     return System(
         speeds=server_speeds(experiment.system.servers, **experiment.speeds.model_dump()),
@@ -92,11 +93,3 @@ def build_replicate_design(cell, system, name, streams, start):
 def replicate_streams(cell, name, replicate):
     """Return ``streams(purpose)`` of one replicate of a design of the cell."""
     return lambda purpose: stream(cell.seed, cell.name, name, purpose, replicate)
-
-
-def _information(information):
-    if information.kind == "constant_age" and information.age > 0.0:
-        return CONSTANT_AGE, information.age
-    if information.kind == "bulletin_board":
-        return BULLETIN_BOARD, information.period
-    return FRESH, 0.0

@@ -8,16 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from references.simulation import simulate as reference
 
-from queuebench.queueing.dispatch import (
-    BULLETIN_BOARD,
-    CONSTANT_AGE,
-    FRESH,
-    Output,
-    dispatch,
-    grow,
-    new_state,
-)
+from queuebench.queueing.dispatch import Output, dispatch, grow, new_state
 from queuebench.queueing.in_system import InSystemCounter
+from queuebench.queueing.information import BULLETIN_BOARD, CONSTANT_AGE, FRESH
 from queuebench.queueing.system import System
 
 POLICIES = [

@@ -14,9 +14,8 @@ from typing import NamedTuple
 import numpy as np
 
 from queuebench.jit import inlined, kernel
+from queuebench.queueing.information import FRESH, seen_time
 from queuebench.queueing.policies import choose
-
-FRESH, CONSTANT_AGE, BULLETIN_BOARD = 0, 1, 2
 
 _ONE, _TWO, _HALF_A_WORD = np.uint64(1), np.uint64(2), np.uint64(32)
 
@@ -33,7 +32,7 @@ class Rules(NamedTuple):
     pool: np.ndarray  # int32: each pool's servers in order
     split: bool  # whether the arms have their own servers
     travel_time: float
-    information: int  # FRESH, CONSTANT_AGE or BULLETIN_BOARD
+    information: int  # a code of `queuebench.queueing.information`
     age: float  # age or refresh period
 
 
@@ -187,7 +186,7 @@ def _run(begin, arrival, requirement, treated, words, rules, state, out, split, 
             start = start_1 if arm else start_0
             size = size_1 if arm else size_0
             samples = samples_1 if arm else samples_0
-        viewed = _view_time(t, information, age) if lagged else t
+        viewed = seen_time(t, information, age) if lagged else t
         # The first entries of a Fisher-Yates shuffle: shuffling what the last arrival left behind
         # keeps every permutation equally likely and costs only the entries that are read.
         for i in range(samples):
@@ -299,18 +298,6 @@ def _any_differs(values, common):
     for value in values:
         different = different or value != common
     return different
-
-
-@inlined
-def _view_time(t, information, age):
-    """Return the time whose lengths the dispatcher sees at time t."""
-    viewed = t
-    if information == CONSTANT_AGE:
-        viewed = t - age
-    elif information == BULLETIN_BOARD:
-        # Rounding may put the product just above t, where the future lies.
-        viewed = min(t, age * np.floor(t / age))
-    return viewed
 
 
 @inlined

@@ -8,21 +8,9 @@ by the server's speed (Lindley's recursion read backwards).
 import numpy as np
 
 from queuebench.jit import kernel
-from queuebench.queueing.dispatch import (
-    BULLETIN_BOARD,
-    CONSTANT_AGE,
-    FRESH,
-    dispatch,
-    grow,
-    new_state,
-)
+from queuebench.queueing.dispatch import dispatch, grow, new_state
+from queuebench.queueing.information import encode
 from queuebench.queueing.system import System
-
-_INFORMATION = {
-    "fresh": FRESH,
-    "constant_age": CONSTANT_AGE,
-    "bulletin_board": BULLETIN_BOARD,
-}
 
 
 def structure_rules(structure):
@@ -36,15 +24,15 @@ def structure_rules(structure):
     -------
     queuebench.queueing.dispatch.Rules
     """
-    fresh = structure.age == 0.0
+    information, age = encode(structure.information, structure.age)
     return System(
         speeds=structure.speeds,
         rate=1.0,
         policies=structure.policies,
         policy_parameters=structure.policy_parameters,
         travel_time=structure.travel_time,
-        information=FRESH if fresh else _INFORMATION[structure.information],
-        age=structure.age,
+        information=information,
+        age=age,
     ).rules()
 
 

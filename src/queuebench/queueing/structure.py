@@ -4,6 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from queuebench.queueing.information import encode, seen_times
+
 
 @dataclass(frozen=True)
 class Structure:
@@ -32,18 +34,14 @@ class Structure:
     age: float = 0.0
 
     def view(self, time):
-        """Return the time that the dispatcher sees at some time.
+        """Return the moments that the dispatcher sees at some times, none of them in the future.
 
         Parameters
         ----------
-        time : ndarray, shape (m,)
+        time : ndarray of float64, shape (m,)
 
         Returns
         -------
-        ndarray, shape (m,)
+        ndarray of float64, shape (m,)
         """
-        if self.age == 0.0 or self.information == "fresh":
-            return time
-        if self.information == "bulletin_board":
-            return np.floor(time / self.age) * self.age
-        return time - self.age
+        return seen_times(time, *encode(self.information, self.age))

@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from queuebench.queueing.arrivals import PoissonArrivals, SinusoidalArrivals
-from queuebench.queueing.dispatch import FRESH, Rules
+from queuebench.queueing.dispatch import Rules
+from queuebench.queueing.information import FRESH
 from queuebench.queueing.policies import policy
 from queuebench.queueing.replayed import ReplayedArrivals
 
@@ -32,7 +33,7 @@ class System:
     travel_time : float
         Time from dispatch to the server.
     information, age : int, float
-        What the dispatcher sees, see `queuebench.queueing.dispatch`.
+        What the dispatcher sees, see `queuebench.queueing.information`.
     gaps, sizes : ndarray of float64, shape (n,), optional
         A recorded workload in place of drawn arrivals and requirements, both of mean 1.
     """
