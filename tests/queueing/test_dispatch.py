@@ -11,6 +11,7 @@ from references.simulation import simulate as reference
 from queuebench.queueing.dispatch import Output, dispatch, grow, new_state
 from queuebench.queueing.in_system import InSystemCounter
 from queuebench.queueing.information import BULLETIN_BOARD, CONSTANT_AGE, FRESH
+from queuebench.queueing.replay import dispatch_all
 from queuebench.queueing.system import System
 
 POLICIES = [
@@ -74,7 +75,7 @@ def compare(seed, servers, arms, view, travel_time, speeds, split, load, n=120, 
     system = System(
         speeds=speeds, rate=load * servers,
         policies=tuple(arm["policy"] for arm in arms),
-        policy_parameters=tuple({k: v for k, v in arm.items() if k == "d"} for arm in arms),
+        policy_parameters=tuple({k: v for k, v in arm.items() if k != "policy"} for arm in arms),
         travel_time=travel_time, information=code, age=age,
     )  # fmt: skip
     pools = None
@@ -163,3 +164,57 @@ def test_more_samples_than_servers_are_refused_before_the_kernel():
     halves = (np.arange(2, dtype=np.int32), np.arange(2, 4, dtype=np.int32))
     with pytest.raises(ValueError, match="power_of_d cannot sample 3 of 2 servers"):
         system.rules(halves)
+
+
+def small_system(policies=("power_of_d",) * 2, parameters=({"d": 2}, {"d": 3})):
+    return System(np.ones(4), 2.0, policies, parameters)
+
+
+@pytest.mark.parametrize("arm", [0, 1])
+@pytest.mark.parametrize("code", [-1, 1000])
+def test_a_code_no_policy_has_is_refused_before_any_arrival(arm, code):
+    rules = small_system().rules()
+    rules.policy[arm] = code
+    n = 8
+    out = Output(
+        np.zeros(n), np.full(n, -1.0), *(np.full(n, -1, np.int32) for _ in range(2)),
+        *((np.zeros(n, np.int32), np.zeros(n, np.int32)) for _ in range(3)),
+    )  # fmt: skip
+    state = new_state(rules)
+    words = np.zeros((n, 4), np.uint32)
+    for run in (dispatch, lambda _, *arguments: dispatch_all(*arguments)):
+        with pytest.raises(ValueError, match="no dispatch policy has the code"):
+            run(
+                0,
+                np.arange(1.0, n + 1),
+                np.ones(n),
+                np.zeros(n, np.uint8),
+                words,
+                rules,
+                state,
+                out,
+            )
+    assert (out.server == -1).all()
+    assert not state.joined.any()
+
+
+@pytest.mark.parametrize(
+    ("policy", "parameters", "message"),
+    [
+        ("power_of_e", {"d": 2}, "no policy is named power_of_e .did you mean power_of_d"),
+        ("power_of_d", {"threshold": 4}, "threshold: unknown key, power_of_d takes d"),
+        ("power_of_d", {"d": 2, "threshold": 4}, "threshold: unknown key, power_of_d takes d"),
+        ("power_of_d", {}, "d: power_of_d needs this key"),
+        ("power_of_d", {"d": "nonsense"}, "d: must be a whole number from 1 up, got 'nonsense'"),
+        ("power_of_d", {"d": 2.5}, "d: must be a whole number from 1 up, got 2.5"),
+        ("power_of_d", {"d": True}, "d: must be a whole number from 1 up, got True"),
+        ("round_robin", {"d": 2}, "d: unknown key, round_robin takes no parameters"),
+    ],
+)
+def test_what_a_policy_does_not_declare_is_refused_by_name(policy, parameters, message):
+    for system in (
+        small_system(("round_robin", policy), ({}, parameters)),
+        small_system((policy, "round_robin"), (parameters, {})),
+    ):
+        with pytest.raises(ValueError, match=message):
+            system.rules()

@@ -35,7 +35,7 @@ from queuebench.queueing.policies.capacity import every_server_alone
 from queuebench.queueing.policies.registry import register
 
 
-def _second(permutation, start, size, d, seen, speeds, turn, pool):
+def _second(permutation, start, size, parameters, seen, speeds, turn, pool, uniform):
     return permutation[start + 1]
 
 

@@ -244,7 +244,7 @@ class _Runs:
         )
         self._rebuilder = Rebuilder(structure, (servers, departures))
         self._rules = structure_rules(structure)
-        self._words = max(1, int(self._rules.samples.max())) + 1 >> 1
+        self._words = max(1, self._rules.words) + 1 >> 1
         self._states = [
             [carried_state(self._rules, structure, servers, arrivals, departures) for _ in range(3)]
             for _ in range(samples)

@@ -15,9 +15,12 @@ import numpy as np
 
 from queuebench.jit import inlined, kernel
 from queuebench.queueing.information import FRESH, seen_time
-from queuebench.queueing.policies import choose
+from queuebench.queueing.policies.registry import build_chooser, registered
 
 _ONE, _TWO, _HALF_A_WORD = np.uint64(1), np.uint64(2), np.uint64(32)
+_WORD = 2.0**-32
+
+_choose, _CODES = build_chooser()
 
 
 class Rules(NamedTuple):
@@ -25,8 +28,9 @@ class Rules(NamedTuple):
 
     speeds: np.ndarray  # float64 (N,)
     policy: np.ndarray  # int64 (2,): codes
-    d: np.ndarray  # int64 (2,)
+    parameters: tuple  # of two float64 arrays: of each arm's policy, in the order of declaration
     samples: np.ndarray  # int64 (2,): entries of the permutation each arm reads
+    words: int  # random words an arrival takes
     pool_start: np.ndarray  # int64 (2,): where each arm's servers begin in `pool`
     pool_size: np.ndarray  # int64 (2,)
     pool: np.ndarray  # int32: each pool's servers in order
@@ -111,7 +115,7 @@ def grow(state):
     return state._replace(departure=doubled(state.departure), landing=doubled(state.landing))
 
 
-@kernel
+@kernel(also=registered())
 def dispatch(begin, arrival, requirement, treated, words, rules, state, out):
     """Dispatch arrivals one by one.
 
@@ -126,7 +130,8 @@ def dispatch(begin, arrival, requirement, treated, words, rules, state, out):
     treated : ndarray of uint8, shape (n,)
         Arms, 0 control and 1 treatment.
     words : ndarray of uint32, shape (n, m)
-        Random words that shuffle the permutation; ``m`` at least the largest number of samples.
+        Random words: the first shuffle the permutation, the last is the policies' own random number;
+        ``m`` at least ``rules.words`` and 1.
     rules : Rules
     state : State
         Changed in place.
@@ -139,7 +144,15 @@ def dispatch(begin, arrival, requirement, treated, words, rules, state, out):
         The number of arrivals dispatched so far.
     full : bool
         Whether a ring is full, so that `grow` must be called before going on from there.
+
+    Raises
+    ------
+    ValueError
+        If no policy has a code of the rules; nothing is dispatched then.
     """
+    for code in rules.policy:
+        if not 0 <= code < _CODES:
+            raise ValueError("no dispatch policy has the code that the rules give")
     # The loop is compiled once for each case, without the questions whose answer is known.
     lagged = rules.information != FRESH or rules.travel_time > 0.0
     if rules.split and lagged:
@@ -171,7 +184,7 @@ def _run(begin, arrival, requirement, treated, words, rules, state, out, split, 
     travelling = travel_time > 0.0
     mask = np.uint64(departures.shape[1] - 1)
     policy_0, policy_1 = rules.policy[0], rules.policy[1]
-    d_0, d_1 = rules.d[0], rules.d[1]
+    parameters_0, parameters_1 = rules.parameters
     start_0, start_1 = rules.pool_start[0], rules.pool_start[1]
     size_0, size_1 = rules.pool_size[0], rules.pool_size[1]
     samples_0, samples_1 = rules.samples[0], rules.samples[1]
@@ -208,16 +221,23 @@ def _run(begin, arrival, requirement, treated, words, rules, state, out, split, 
                 landed_seen,
                 joined,
             )
+        uniform = np.float64(words[j, words.shape[1] - 1]) * _WORD
         if split:
             # A branch, though a coin decides it: inside, the number of samples can be predicted.
             if arm:
                 s = np.uint32(
-                    choose(policy_1, permutation, start, size, d_1, seen, speeds, routed_1, pool)
-                )
+                    _choose(
+                        policy_1, permutation, start, size, parameters_1, seen, speeds, routed_1,
+                        pool, uniform,
+                    )
+                )  # fmt: skip
             else:
                 s = np.uint32(
-                    choose(policy_0, permutation, start, size, d_0, seen, speeds, routed_0, pool)
-                )
+                    _choose(
+                        policy_0, permutation, start, size, parameters_0, seen, speeds, routed_0,
+                        pool, uniform,
+                    )
+                )  # fmt: skip
             if samples == 0:
                 seen[s] = _look(
                     lagged, s, viewed, mask, departures, landings, first, first_seen, landed_seen,
@@ -225,11 +245,17 @@ def _run(begin, arrival, requirement, treated, words, rules, state, out, split, 
                 )  # fmt: skip
         else:
             control = np.uint32(
-                choose(policy_0, permutation, start, size, d_0, seen, speeds, routed_0, pool)
-            )
+                _choose(
+                    policy_0, permutation, start, size, parameters_0, seen, speeds, routed_0,
+                    pool, uniform,
+                )
+            )  # fmt: skip
             treatment = np.uint32(
-                choose(policy_1, permutation, start, size, d_1, seen, speeds, routed_1, pool)
-            )
+                _choose(
+                    policy_1, permutation, start, size, parameters_1, seen, speeds, routed_1,
+                    pool, uniform,
+                )
+            )  # fmt: skip
             if samples_0 == 0:
                 seen[control] = _look(
                     lagged, control, viewed, mask, departures, landings, first, first_seen,

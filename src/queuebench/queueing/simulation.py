@@ -104,7 +104,7 @@ class Run:
         self._arrivals = system.arrivals(streams("arrivals"), -warmup)
         self._service = streams("service")
         self._routing = streams("routing")
-        self._words = (words_per_arrival or max(1, int(self._rules.samples.max()))) + 1 >> 1
+        self._words = (words_per_arrival or max(1, self._rules.words)) + 1 >> 1
         self._count_in_system = count_in_system
         self._now = -warmup
         self._workspace = workspace or Workspace()

@@ -8,6 +8,8 @@ from queuebench.queueing.arrivals import PoissonArrivals, SinusoidalArrivals
 from queuebench.queueing.dispatch import Rules
 from queuebench.queueing.information import FRESH
 from queuebench.queueing.policies import policy
+from queuebench.queueing.policies.arguments import parameter_row
+from queuebench.queueing.policies.registry import code
 from queuebench.queueing.replayed import ReplayedArrivals
 
 
@@ -72,14 +74,16 @@ class System:
         Raises
         ------
         ValueError
-            If a policy reads more servers than an arm has: the kernel does not check.
+            If a policy is not known or not given as it is declared, or reads more servers than an arm
+            has: the kernel does not check.
         """
         servers = np.arange(len(self.speeds), dtype=np.int32)
         split = pools is not None
         pools = pools if split else (servers, servers)
         sizes = [len(pool) for pool in pools]
-        entries = [policy(name) for name in self.policies]
         parameters = self.policy_parameters
+        rows = tuple(map(parameter_row, self.policies, parameters))
+        entries = [policy(name) for name in self.policies]
         samples = [
             entry.samples(size, **given)
             for entry, size, given in zip(entries, sizes, parameters, strict=True)
@@ -89,11 +93,10 @@ class System:
                 raise ValueError(f"{entry.name} cannot sample {read} of {size} servers")
         return Rules(
             speeds=self.speeds,
-            policy=np.array([entry.code for entry in entries]),
-            d=np.array(
-                [given.get("d", size) for given, size in zip(parameters, sizes, strict=True)]
-            ),
+            policy=np.array([code(name) for name in self.policies]),
+            parameters=rows,
             samples=np.array(samples),
+            words=max(samples) + any(entry.randomised for entry in entries),
             pool_start=np.array([0, sizes[0] if split else 0]),
             pool_size=np.array(sizes),
             pool=np.concatenate(pools) if split else servers,

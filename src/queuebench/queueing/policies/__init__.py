@@ -1,16 +1,14 @@
 """Dispatch policies, one module each; importing this package registers all of them.
 
-To add a policy, add a module that calls `register` and import it here.
+Every module here is found by itself: a new policy is one new file.
 """
 
-from queuebench.queueing.policies import (  # noqa: F401 (importing registers)
-    join_idle_queue,
-    power_of_d,
-    round_robin,
-    shortest_expected_delay,
-)
-from queuebench.queueing.policies.registry import build_chooser, known_policies, policy, register
+import importlib
+import pkgutil
 
-__all__ = ["choose", "known_policies", "policy", "register"]
+from queuebench.queueing.policies.registry import known_policies, policy, register
 
-choose = build_chooser()
+__all__ = ["known_policies", "policy", "register"]
+
+for _module in pkgutil.iter_modules(__path__):
+    importlib.import_module(f"{__name__}.{_module.name}")

@@ -4,7 +4,7 @@ from queuebench.queueing.policies.capacity import every_server_alone
 from queuebench.queueing.policies.registry import register
 
 
-def _first_idle(permutation, start, size, d, seen, speeds, turn, pool):
+def _first_idle(permutation, start, size, parameters, seen, speeds, turn, pool, uniform):
     for i in range(start, start + size):
         candidate = permutation[i]
         if seen[candidate] == 0:

@@ -1,14 +1,42 @@
 """The registry of dispatch policies.
 
-A policy is one module of this package that calls `register`. The kernel reaches it through
-`choose`, a chain of compiled comparisons built from the registry: numba cannot reload from its cache a
-kernel that receives a function as an argument, but it can one that calls a global function.
+A policy is one module of this package that calls `register`, or one from outside that is imported before
+the kernel. The kernel reaches its rule through a chain of compiled comparisons of codes built from the
+registry: numba cannot reload from its cache a kernel that receives a function as an argument, but it can
+one that calls a global function.
 """
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from queuebench.jit import inlined
+from queuebench.jit import inlined, sources_hash
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A parameter of a policy, a number that the study gives.
+
+    Attributes
+    ----------
+    name : str
+    least, most : float
+        Between which it must lie, both allowed.
+    whole : bool
+        Whether it must be a whole number.
+    of_servers : bool
+        Whether the number of servers an arm chooses from is a bound too.
+    """
+
+    name: str
+    least: float = -math.inf
+    most: float = math.inf
+    whole: bool = False
+    of_servers: bool = False
+
+
+SAMPLES = Parameter("d", least=1, whole=True, of_servers=True)
+"""How many servers are sampled."""
 
 
 @dataclass(frozen=True)
@@ -19,12 +47,11 @@ class Policy:
     ----------
     name : str
         Name in a study.
-    code : int
-        Number by which the kernel knows it.
     rule : Callable
-        ``rule(permutation, start, size, d, seen, speeds, turn, pool) -> server``, compiled; see `register`.
-    parameters : tuple of str
-        Names of the parameters a study gives.
+        ``rule(permutation, start, size, parameters, seen, speeds, turn, pool, uniform) -> server``,
+        compiled; see `register`.
+    parameters : tuple of Parameter
+        What a study gives.
     samples : Callable
         ``samples(size, **parameters) -> int``: how many entries of the permutation of a pool of
         `size` servers the policy reads.
@@ -35,45 +62,66 @@ class Policy:
     evenly_blind : Callable
         ``evenly_blind(**parameters) -> bool``: whether every server gets the same flow whatever its
         length (random routing, round robin).
+    randomised : bool
+        Whether the rule reads the random number it is given.
     module : str
         Where the rule is defined.
     """
 
     name: str
-    code: int
     rule: Callable
-    parameters: tuple[str, ...]
+    parameters: tuple[Parameter, ...]
     samples: Callable
     capacity: Callable
     evenly_blind: Callable
+    randomised: bool
     module: str
 
 
 _POLICIES: dict[str, Policy] = {}
+_CODES: dict[str, int] = {}
+"""By name, once the kernel is declared; from then on nothing can be registered."""
 
 
-def register(name, *, parameters=(), samples, capacity, evenly_blind=lambda **_: False):
-    """Return a decorator that registers a compiled rule under a name.
+def register(
+    name, *, parameters=(), samples, capacity, evenly_blind=lambda **_: False, randomised=False
+):
+    """Return a decorator that registers a rule under a name.
 
     The rule is compiled into the kernel and called for every arrival as ``rule(permutation, start,
-    size, d, seen, speeds, turn, pool)``; it returns a server's number. The arm's servers, in the
-    arrival's random order, are ``permutation[start : start + size]``, of which the first ``samples``
-    entries are valid; `seen` holds the length of each of those servers' queues as the dispatcher
-    sees it, `speeds` the service rates, `turn` how many jobs this arm has routed so far, and
-    ``pool[start : start + size]`` the arm's servers in increasing order.
+    size, parameters, seen, speeds, turn, pool, uniform)``; it returns a server's number. The arm's
+    servers, in the arrival's random order, are ``permutation[start : start + size]``, of which the
+    first ``samples`` entries are valid; `parameters` are the policy's own, floats in the order in which
+    they are declared here; `seen` holds the length of each of those servers' queues as the
+    dispatcher sees it, `speeds` the service rates, `turn` how many jobs this arm has routed so far, and
+    ``pool[start : start + size]`` the arm's servers in increasing order. `uniform` is a random number
+    from [0, 1), independent of the permutation and the same for both arms, for a policy registered
+    as `randomised`; for others it means nothing.
+
+    Raises
+    ------
+    ValueError
+        If the name is taken.
+    RuntimeError
+        If the kernel is declared already, without this policy.
     """
 
     def decorate(rule):
         if name in _POLICIES:
             raise ValueError(f"a dispatch policy named {name} is registered already")
+        if _CODES:
+            raise RuntimeError(
+                f"the dispatch policy {name} comes too late, the kernel is declared already; import "
+                f"{rule.__module__} before queuebench.queueing.dispatch"
+            )
         _POLICIES[name] = Policy(
             name,
-            len(_POLICIES),
             inlined(rule),
             tuple(parameters),
             samples,
             capacity,
             evenly_blind,
+            randomised,
             rule.__module__,
         )
         return rule
@@ -97,24 +145,50 @@ def known_policies():
     return sorted(_POLICIES)
 
 
+def registered():
+    """Return what the kernel's compiled code depends on besides the package's own sources.
+
+    Returns
+    -------
+    str
+        The policies in the order of their codes, with the sources of those from outside the package.
+    """
+    return ";".join(f"{name}={sources_hash(_POLICIES[name].module)}" for name in known_policies())
+
+
+def code(name):
+    """Return the number by which the kernel knows a policy: its place among the sorted names."""
+    return _CODES[name]
+
+
 def build_chooser():
-    """Return the compiled ``choose(code, ...)``, which calls the rule of that code; see `register`."""
+    """Return what the kernel calls; nothing can be registered after that.
+
+    Returns
+    -------
+    choose : Callable
+        Compiled ``choose(code, ...)``, which calls the rule of that code, see `register`; -1 for a code
+        that no policy has, which the kernel must refuse before.
+    codes : int
+        How many codes there are, from 0.
+    """
+    _CODES.update((name, number) for number, name in enumerate(known_policies()))
     chooser = _unknown
-    for entry in _POLICIES.values():
-        chooser = _link(entry.code, entry.rule, chooser)
-    return chooser
+    for name, number in _CODES.items():
+        chooser = _link(number, _POLICIES[name].rule, chooser)
+    return chooser, len(_CODES)
 
 
 @inlined
-def _unknown(code, permutation, start, size, d, seen, speeds, turn, pool):
+def _unknown(code, permutation, start, size, parameters, seen, speeds, turn, pool, uniform):
     return -1
 
 
 def _link(number, rule, others):
     @inlined
-    def choose(code, permutation, start, size, d, seen, speeds, turn, pool):
+    def choose(code, permutation, start, size, parameters, seen, speeds, turn, pool, uniform):
         if code == number:
-            return rule(permutation, start, size, d, seen, speeds, turn, pool)
-        return others(code, permutation, start, size, d, seen, speeds, turn, pool)
+            return rule(permutation, start, size, parameters, seen, speeds, turn, pool, uniform)
+        return others(code, permutation, start, size, parameters, seen, speeds, turn, pool, uniform)
 
     return choose

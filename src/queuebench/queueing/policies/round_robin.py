@@ -4,7 +4,7 @@ from queuebench.queueing.policies.capacity import every_server_alone
 from queuebench.queueing.policies.registry import register
 
 
-def _next_in_turn(permutation, start, size, d, seen, speeds, turn, pool):
+def _next_in_turn(permutation, start, size, parameters, seen, speeds, turn, pool, uniform):
     return pool[start + turn % size]
 
 
