@@ -12,15 +12,14 @@ from queuebench.families import families, notes
 from queuebench.fingerprint import fingerprint
 from queuebench.jobs import (
     batch_params,
-    estimator_modules,
     estimation_params,
     exact_params,
+    external_code,
     loss_settings,
     simulation_params,
     structural_estimators,
     truth_params,
 )
-from queuebench.loss_network.policies import modules as loss_policy_modules
 from queuebench.loss_study import SCHEMAS
 from queuebench.needs import job_memory, job_minutes
 
@@ -59,7 +58,6 @@ NOTES = {cell.scenario: notes(cell) for cell in CELLS.values() if notes(cell)}
 EXACT = [name for name, cell in CELLS.items() if exact_choices(cell)]
 LOSS_KINDS = list(SCHEMAS)
 LOSS_SERVERS = STUDY.loss_network.servers if STUDY.loss_network else []
-LOSS_POLICIES = loss_policy_modules()
 LOSS_SETTINGS = loss_settings(STUDY)
 # A path does not depend on which other numbers of servers are studied.
 LOSS_PATH_SETTINGS = {
@@ -73,6 +71,15 @@ PASSING = [name for name in CELLS if name not in KEPT]
 
 wildcard_constraints:
     batch=r"\d+",
+
+
+def script_path(name):
+    return workflow.source_path(f"../workflow/scripts/{name}.py")
+
+
+def code_of(name):
+    """Return the fingerprint of all that a script reaches through its imports."""
+    return fingerprint(script_path(name))
 
 
 def batches(cell):

@@ -18,7 +18,9 @@ rule simulate:
         mem_mb=job_memory(),
         runtime=lambda wildcards: job_minutes(batch_arrivals(wildcards)),
     params:
-        job=lambda wildcards: simulation_params(CELLS[wildcards.cell], wildcards.design),
+        job=lambda wildcards: simulation_params(
+            CELLS[wildcards.cell], wildcards.design, script_path("simulate")
+        ),
         replicates=replicates,
     script:
         "../workflow/scripts/simulate.py"
@@ -48,7 +50,9 @@ rule estimate:
         mem_mb=lambda wildcards: job_memory(batch_arrivals(wildcards)),
         runtime=batch_minutes,
     params:
-        job=lambda wildcards: estimation_params(CELLS[wildcards.cell]),
+        job=lambda wildcards: estimation_params(
+            CELLS[wildcards.cell], script_path("estimate")
+        ),
         designs=lambda wildcards: list(CELLS[wildcards.cell].designs),
     script:
         "../workflow/scripts/estimate.py"
@@ -75,7 +79,9 @@ rule simulate_and_estimate:
         mem_mb=lambda wildcards: job_memory(CELLS[wildcards.cell].experiment.arrivals),
         runtime=batch_minutes,
     params:
-        job=lambda wildcards: batch_params(CELLS[wildcards.cell]),
+        job=lambda wildcards: batch_params(
+            CELLS[wildcards.cell], script_path("simulate_and_estimate")
+        ),
         replicates=replicates,
     script:
         "../workflow/scripts/simulate_and_estimate.py"

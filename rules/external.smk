@@ -18,6 +18,8 @@ rule external:
         mem_mb=4000,
         runtime=60,
     params:
-        code=fingerprint("queuebench.logs.analysis", *estimator_modules()),
+        code=lambda wildcards: external_code(
+            EXTERNAL[wildcards.scenario], script_path("external")
+        ),
     script:
         "../workflow/scripts/external.py"

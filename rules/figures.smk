@@ -14,7 +14,7 @@ rule violins:
         runtime=20,
     params:
         scenarios=SCENARIOS,
-        code=fingerprint("queuebench.figures.violins"),
+        code=code_of("violins"),
     script:
         "../workflow/scripts/violins.py"
 
@@ -34,7 +34,7 @@ rule bias_sd:
         runtime=20,
     params:
         scenarios=SCENARIOS,
-        code=fingerprint("queuebench.figures.bias_sd"),
+        code=code_of("bias_sd"),
     script:
         "../workflow/scripts/bias_sd.py"
 
@@ -54,7 +54,7 @@ rule mse_by_length:
         runtime=20,
     params:
         scenarios=SCENARIOS,
-        code=fingerprint("queuebench.figures.mse_by_length"),
+        code=code_of("mse_by_length"),
     script:
         "../workflow/scripts/mse_by_length.py"
 
@@ -80,7 +80,7 @@ rule mse_heatmap:
         mem_mb=1500,
         runtime=20,
     params:
-        code=fingerprint("queuebench.figures.mse_heatmap"),
+        code=code_of("mse_heatmap"),
     script:
         "../workflow/scripts/mse_heatmap.py"
 
@@ -100,7 +100,7 @@ rule truncation:
         runtime=20,
     params:
         scenarios=TRUNCATED,
-        code=fingerprint("queuebench.figures.truncation"),
+        code=code_of("truncation"),
     script:
         "../workflow/scripts/truncation.py"
 
@@ -127,7 +127,7 @@ rule delay:
         runtime=20,
     params:
         scenarios=DELAYED,
-        code=fingerprint("queuebench.figures.delay"),
+        code=code_of("delay"),
     script:
         "../workflow/scripts/delay.py"
 
@@ -153,7 +153,7 @@ rule bias_decomposition_figure:
         mem_mb=1500,
         runtime=20,
     params:
-        code=fingerprint("queuebench.figures.bias_decomposition"),
+        code=code_of("bias_decomposition_figure"),
     script:
         "../workflow/scripts/bias_decomposition_figure.py"
 
@@ -179,7 +179,7 @@ rule coverage_figure:
         mem_mb=1500,
         runtime=20,
     params:
-        code=fingerprint("queuebench.figures.coverage"),
+        code=code_of("coverage_figure"),
     script:
         "../workflow/scripts/coverage_figure.py"
 
@@ -205,6 +205,6 @@ rule winners_figure:
         mem_mb=1500,
         runtime=20,
     params:
-        code=fingerprint("queuebench.figures.winners"),
+        code=code_of("winners_figure"),
     script:
         "../workflow/scripts/winners_figure.py"

@@ -31,7 +31,7 @@ rule loss_network:
     params:
         settings=LOSS_PATH_SETTINGS,
         seed=STUDY.seed,
-        code=fingerprint("queuebench.loss_study", *LOSS_POLICIES),
+        code=code_of("loss_paths"),
     script:
         "../workflow/scripts/loss_paths.py"
 
@@ -52,7 +52,7 @@ rule loss_trajectory:
     params:
         settings=LOSS_PATH_SETTINGS,
         seed=STUDY.seed,
-        code=fingerprint("queuebench.loss_study", *LOSS_POLICIES),
+        code=code_of("loss_trajectory"),
     script:
         "../workflow/scripts/loss_trajectory.py"
 
@@ -78,7 +78,7 @@ rule loss_tables:
         runtime=20,
     params:
         settings=LOSS_SETTINGS,
-        code=fingerprint("queuebench.tables.loss_network", "queuebench.tables.output"),
+        code=code_of("loss_tables"),
     script:
         "../workflow/scripts/loss_tables.py"
 
@@ -102,6 +102,6 @@ rule loss_figures:
         runtime=20,
     params:
         servers=TRACED_SERVERS,
-        code=fingerprint("queuebench.figures.loss_network"),
+        code=code_of("loss_figures"),
     script:
         "../workflow/scripts/loss_figures.py"

@@ -17,7 +17,7 @@ rule collect:
         mem_mb=1000,
         runtime=10,
     params:
-        code=fingerprint("queuebench.collect", "queuebench.tables.truth"),
+        code=code_of("collect"),
     script:
         "../workflow/scripts/collect.py"
 
@@ -42,9 +42,7 @@ rule bias_decomposition:
         mem_mb=1000,
         runtime=10,
     params:
-        code=fingerprint(
-            "queuebench.tables.bias_decomposition", "queuebench.tables.output"
-        ),
+        code=code_of("bias_decomposition"),
     script:
         "../workflow/scripts/bias_decomposition.py"
 
@@ -70,7 +68,7 @@ rule coverage:
         mem_mb=1000,
         runtime=10,
     params:
-        code=fingerprint("queuebench.tables.coverage", "queuebench.tables.output"),
+        code=code_of("coverage_table"),
     script:
         "../workflow/scripts/coverage_table.py"
 
@@ -97,11 +95,7 @@ rule mse_table:
         runtime=10,
     params:
         notes=NOTES,
-        code=fingerprint(
-            "queuebench.tables.mse",
-            "queuebench.tables.checks",
-            "queuebench.tables.output",
-        ),
+        code=code_of("mse_table"),
     script:
         "../workflow/scripts/mse_table.py"
 
@@ -128,7 +122,7 @@ rule crossover_table:
         runtime=10,
     params:
         seed=STUDY.seed,
-        code=fingerprint("queuebench.tables.crossover", "queuebench.tables.output"),
+        code=code_of("crossover_table"),
     script:
         "../workflow/scripts/crossover_table.py"
 
@@ -162,11 +156,7 @@ rule winners:
     params:
         seed=STUDY.seed,
         structural=structural_estimators(),
-        code=fingerprint(
-            "queuebench.tables.winners",
-            "queuebench.tables.sign",
-            "queuebench.tables.output",
-        ),
+        code=code_of("winners"),
     script:
         "../workflow/scripts/winners.py"
 
@@ -199,11 +189,7 @@ rule checks_table:
         runtime=10,
     params:
         notes=NOTES,
-        code=fingerprint(
-            "queuebench.tables.checks",
-            "queuebench.tables.disagreement",
-            "queuebench.tables.output",
-        ),
+        code=code_of("checks_table"),
     script:
         "../workflow/scripts/checks_table.py"
 
@@ -229,10 +215,6 @@ rule claims_table:
         runtime=10,
     params:
         families={cell.scenario: families(cell) for cell in CELLS.values()},
-        code=fingerprint(
-            "queuebench.claims.ab_tests",
-            "queuebench.claims.loss_network",
-            "queuebench.tables.claims",
-        ),
+        code=code_of("claims_table"),
     script:
         "../workflow/scripts/claims_table.py"

@@ -18,7 +18,7 @@ rule truth:
             CELLS[wildcards.cell].experiment.truth.max_arrivals
         ),
     params:
-        job=lambda wildcards: truth_params(CELLS[wildcards.cell]),
+        job=lambda wildcards: truth_params(CELLS[wildcards.cell], script_path("truth")),
     script:
         "../workflow/scripts/truth.py"
 
@@ -41,6 +41,6 @@ rule exact:
         mem_mb=2000,
         runtime=120,
     params:
-        job=lambda wildcards: exact_params(CELLS[wildcards.cell]),
+        job=lambda wildcards: exact_params(CELLS[wildcards.cell], script_path("exact")),
     script:
         "../workflow/scripts/exact.py"

@@ -1,11 +1,13 @@
 """Fingerprints of the code a result depends on.
 
 Snakemake sees that a script changed, not that a module it imports did. A rule therefore carries, as a
-param, a hash of the modules it reaches through imports. Docstrings and comments do not count.
+param, a hash of all modules that its script reaches through imports, those within functions too. Docstrings
+and comments do not count.
 
-Left out: `queuebench.config`, whose outcome is in the params already; `queuebench.progress`, which changes
-no result; and the packages that register policies and estimators: the rule names the ones it uses, so
-that a new one reruns nothing else.
+Left out is what changes no result (`_NO_RESULT`), and what a registry's package imports: the rule names the
+policies and estimators it uses, so that a new one reruns nothing else (`_NAMED`). Of the settings
+(`_SETTINGS`) the methods and functions that are reached count; fields and validators do not, as every study
+passes them when the workflow is parsed, and what comes out is in the params.
 """
 
 import ast
@@ -14,23 +16,22 @@ from functools import cache
 from pathlib import Path
 
 _SOURCE = Path(__file__).parent.parent
-_NOT_FOLLOWED = {
-    "queuebench",
-    "queuebench.config",
-    "queuebench.progress",
-    "queuebench.queueing.policies",
-    "queuebench.queueing.policies.registry",
-    "queuebench.estimators",
-}
+_PACKAGE = "queuebench"
+_NO_RESULT = {_PACKAGE, f"{_PACKAGE}.progress", f"{_PACKAGE}.kernels"}
+_NAMED = {f"{_PACKAGE}.estimators", f"{_PACKAGE}.queueing.policies"}
+_SETTINGS = f"{_PACKAGE}.config"
+_VALIDATORS = {"model_validator", "field_validator"}
 
 
-def fingerprint(*modules):
-    """Return a hash of some modules of the package and of all they import from it.
+def fingerprint(script, *modules):
+    """Return a hash of all code of the package that a script reaches.
 
     Parameters
     ----------
+    script : str or pathlib.Path
+        Of a rule.
     *modules : str
-        Dotted names, for example ``"queuebench.experiment"``.
+        Dotted names of the registered policies' and estimators' modules that the rule uses.
 
     Returns
     -------
@@ -40,21 +41,23 @@ def fingerprint(*modules):
     Raises
     ------
     FileNotFoundError
-        If a module is not part of the package.
+        If the script is not there or a module is not part of the package.
     """
     digest = hashlib.sha256()
-    for name in sorted(_closure(modules)):
+    for name in sorted(reached(script, *modules)):
         digest.update(f"{name}={_hash(name)};".encode())
     return digest.hexdigest()[:16]
 
 
-def _closure(modules):
-    seen, ahead = set(), list(modules)
+def reached(script, *modules):
+    """Return the names behind a fingerprint: modules, and ``module:definition`` of the settings."""
+    ahead = {*_imported(ast.parse(Path(script).read_text())), *modules}
+    seen = set()
     while ahead:
         name = ahead.pop()
         if name not in seen:
             seen.add(name)
-            ahead.extend(_imports(name) - seen)
+            ahead |= _followed(name)
     return seen
 
 
@@ -69,22 +72,114 @@ def _tree(name):
 
 
 @cache
-def _imports(name):
-    """Return the modules of the package that a module imports, anywhere in it."""
+def _followed(name):
+    """Return the names that a module, or a definition of the settings, leads to."""
+    module, _, symbol = name.partition(":")
+    if symbol:
+        return _followed_from(_definition(symbol))
+    found = _imported(_tree(module))
+    if _path(module).name == "__init__.py" and _discovers(_tree(module)):
+        found |= {f"{module}.{path.stem}" for path in _path(module).parent.glob("[!_]*.py")}
+    return found
+
+
+def _imported(tree):
+    """Return the names of the package that a tree imports, anywhere in it."""
     found = set()
-    for node in ast.walk(_tree(name)):
+    for node in ast.walk(tree):
         if isinstance(node, ast.Import):
-            found.update(alias.name for alias in node.names)
+            found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
-            members = {f"{node.module}.{alias.name}" for alias in node.names}
-            found.update(member for member in members if _path(member).exists())
-            found.add(node.module)
-    return {name for name in found if name.startswith("queuebench")} - _NOT_FOLLOWED
+            found |= {_member(node.module, alias.name) for alias in node.names}
+    found = {name for name in found if name.split(".")[0] == _PACKAGE}
+    # Whoever imports a module runs the packages it is in.
+    for name in list(found):
+        module = name.partition(":")[0]
+        while "." in module:
+            module = module.rpartition(".")[0]
+            found.add(module)
+    return found - _NO_RESULT - _NAMED
+
+
+def _member(module, name):
+    """Return what ``from module import name`` leads to."""
+    if module == _SETTINGS:
+        return f"{module}:{name}"
+    inner = f"{module}.{name}"
+    return inner if module.split(".")[0] == _PACKAGE and _path(inner).exists() else module
+
+
+def _discovers(tree):
+    """Return whether a package imports all its modules without naming them."""
+    return any(
+        isinstance(node, ast.Attribute) and node.attr == "iter_modules" for node in ast.walk(tree)
+    )
+
+
+@cache
+def _definitions():
+    """Return what the settings define, by name; what they import among it."""
+    found = {}
+    for node in _tree(_SETTINGS).body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            found[node.name] = node
+        elif isinstance(node, ast.Import | ast.ImportFrom):
+            found |= {(alias.asname or alias.name): node for alias in node.names}
+        elif isinstance(node, ast.Assign | ast.AnnAssign):
+            for target in getattr(node, "targets", None) or [node.target]:
+                found |= {part.id: node for part in ast.walk(target) if isinstance(part, ast.Name)}
+    return found
+
+
+def _definition(symbol):
+    if symbol not in _definitions():
+        raise FileNotFoundError(f"{_SETTINGS} defines no {symbol}")
+    return _definitions()[symbol]
+
+
+def _followed_from(node):
+    """Return what a definition of the settings leads to: its code to all it names, fields to models."""
+    if isinstance(node, ast.Import | ast.ImportFrom):
+        return _imported(node)
+    code, declared = _parts(node)
+    found = _names(code) | {name for name in _names(declared) if _declares(_definition(name))}
+    return {f"{_SETTINGS}:{name}" for name in found}.union(*map(_imported, code))
+
+
+def _parts(node):
+    """Return the code of a definition, and what it only declares."""
+    if isinstance(node, ast.ClassDef):
+        methods = [part for part in node.body if isinstance(part, ast.FunctionDef)]
+        code = [part for part in methods if not _names_of(part.decorator_list) & _VALIDATORS]
+        return code, [*node.bases, *(part for part in node.body if part not in methods)]
+    return ([], [node]) if _declares(node) else ([node], [])
+
+
+def _declares(node):
+    """Return whether a node is a model, or a type under a name of its own."""
+    value = getattr(node, "value", None)
+    union = isinstance(value, ast.BinOp) and isinstance(value.op, ast.BitOr)
+    return isinstance(node, ast.ClassDef) or isinstance(value, ast.Subscript) or union
+
+
+def _names_of(nodes):
+    return {part.id for node in nodes for part in ast.walk(node) if isinstance(part, ast.Name)}
+
+
+def _names(nodes):
+    return _names_of(nodes) & _definitions().keys()
 
 
 @cache
 def _hash(name):
-    tree = _tree(name)
+    module, _, symbol = name.partition(":")
+    if symbol:
+        return hash_of(ast.Module(_parts(_definition(symbol))[0], []))
+    return hash_of(_tree(module))
+
+
+def hash_of(tree):
+    """Return the hash of a tree, from which its docstrings are taken out."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and ast.get_docstring(
             node

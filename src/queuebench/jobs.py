@@ -1,7 +1,12 @@
 """What a rule's job depends on: exactly the settings it uses, and the code it runs.
 
-Rules pass these as params, so that a change reruns the jobs it concerns and no others.
+Rules pass these as params, so that a change reruns the jobs it concerns and no others. A `script` is the path
+of the rule's script, whose imports say what code it runs.
 """
+
+from pathlib import Path
+
+import yaml
 
 import queuebench.estimators  # noqa: F401 (importing registers)
 from queuebench.estimators.registry import all_estimators
@@ -18,40 +23,48 @@ _ESTIMATION = ("horizon", "horizons", "estimators", "assumed")
 _EXACT_ALONE = ("exact_states", "exact_tolerance")
 
 
-def simulation_params(cell, design):
+def simulation_params(cell, design, script):
     """Return settings and code of a job that simulates kept traces of one design."""
     values = cell.to_dict(*_SYSTEM, "arrivals", "designs")
     values["experiment"]["designs"] = {design: values["experiment"]["designs"][design]}
-    return {"cell": values, "code": _code(cell, "queuebench.experiment", _policies)}
+    return {"cell": values, "code": _code(cell, script, _policies)}
 
 
-def estimation_params(cell):
+def estimation_params(cell, script):
     """Return settings and code of a job that estimates from kept traces."""
     return {
         "cell": _with_estimators(cell),
-        "code": _code(cell, "queuebench.estimation", _estimators),
+        # Policies too, for estimators that replay the record.
+        "code": _code(cell, script, _policies, _estimators),
     }
 
 
-def batch_params(cell):
+def batch_params(cell, script):
     """Return settings and code of a job that simulates and estimates."""
     return {
         "cell": _with_estimators(cell),
-        "code": _code(cell, "queuebench.batches", _policies, _estimators),
+        "code": _code(cell, script, _policies, _estimators),
     }
 
 
-def truth_params(cell):
+def truth_params(cell, script):
     """Return settings and code of a job that simulates the truth."""
     return {
         "cell": _without_exact(cell.to_dict(*_SYSTEM, "truth")),
-        "code": _code(cell, "queuebench.truth", _policies),
+        "code": _code(cell, script, _policies),
     }
 
 
-def estimator_modules():
-    """Return the modules of all registered estimators."""
-    return sorted({entry.function.__module__ for entry in all_estimators()})
+def external_code(log, script):
+    """Return the code of a job that analyses a log: all estimators, and the policies its description names.
+
+    Parameters
+    ----------
+    log : queuebench.config.ExternalLog
+    script : str or pathlib.Path
+    """
+    estimators = {entry.function.__module__ for entry in all_estimators()}
+    return fingerprint(script, *estimators, *_described_policies(log.config))
 
 
 def structural_estimators():
@@ -59,12 +72,12 @@ def structural_estimators():
     return [entry.name for entry in all_estimators() if entry.needs_structure]
 
 
-def exact_params(cell):
+def exact_params(cell, script):
     """Return settings and code of a job that solves a cell exactly."""
     values = cell.to_dict("system", "control", "treatment", "truth", "horizon", "horizons")
     truth = values["experiment"]["truth"]
     values["experiment"]["truth"] = {name: truth[name] for name in _EXACT_ALONE}
-    return {"cell": values, "code": fingerprint("queuebench.exact")}
+    return {"cell": values, "code": fingerprint(script)}
 
 
 def loss_settings(study):
@@ -79,8 +92,18 @@ def _without_exact(values):
     return values
 
 
-def _code(cell, entry, *registries):
-    return fingerprint(entry, *(module for registry in registries for module in registry(cell)))
+def _code(cell, script, *registries):
+    return fingerprint(script, *(module for registry in registries for module in registry(cell)))
+
+
+def _described_policies(path):
+    """Return the modules of the policies that a log's description names; its job says what is wrong in it."""
+    try:
+        structure = yaml.safe_load(Path(path).read_text())["structure"]
+        names = {structure[arm]["policy"] for arm in ("control", "treatment")}
+        return {policy(name).module for name in names}
+    except (OSError, ValueError, yaml.YAMLError, KeyError, TypeError):
+        return set()
 
 
 def _policies(cell):
