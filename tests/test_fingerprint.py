@@ -13,8 +13,8 @@ import pytest
 
 from queuebench import config
 from queuebench import fingerprint as module
-from queuebench.estimators.registry import all_estimators
 from queuebench.config import ExternalLog
+from queuebench.estimators.registry import all_estimators
 from queuebench.fingerprint import fingerprint, hash_of, reached
 from queuebench.jobs import external_code
 from queuebench.queueing.policies import known_policies, policy
