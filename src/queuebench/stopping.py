@@ -3,11 +3,10 @@
 import contextlib
 import signal
 import sys
+import tempfile
 import threading
 
-_SIGNALS = [
-    getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
-]
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class _StoppedError(BaseException):
@@ -32,6 +31,11 @@ def stoppable():
     before = {number: signal.getsignal(number) for number in _SIGNALS}
     # A parent may have asked for a signal to be ignored, as nohup does.
     caught = [number for number in _SIGNALS if before[number] is not signal.SIG_IGN]
+    # Python looks for the temporary folder by writing a file, which a signal would leave there.
+    signal.pthread_sigmask(signal.SIG_BLOCK, caught)
+    with contextlib.suppress(OSError):
+        tempfile.gettempdir()
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, caught)
     try:
         for number in caught:
             signal.signal(number, _stop)

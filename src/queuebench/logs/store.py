@@ -16,8 +16,9 @@ def _room():
     try:
         yield
     except OSError as error:
+        folder = tempfile.tempdir or "a temporary folder"
         raise LogError(
-            f"its columns, about 70 bytes a row, could not be kept in {tempfile.tempdir or 'a temporary folder'} "
+            f"its columns, about 70 bytes a row, could not be kept in {folder} "
             f"({error.strerror}); set TMPDIR to a folder with more room"
         ) from None
 
