@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 from exported import write_log
 
-from queuebench.logs import LogError, analyze_log, ingest, order
+from queuebench.logs import LogError, analyze_log, csv_source, ingest, order
 from queuebench.logs.sources import locate, open_log
 from queuebench.logs.values import plain
 
@@ -454,12 +454,13 @@ def gzipped(log, kept=0.5, flip=None):
     return packed
 
 
-@pytest.mark.parametrize("jobs", [400, 50_000])
+@pytest.mark.parametrize("block", [2**12, 2**23])
 @pytest.mark.parametrize(
     "damage", [{"kept": 0.01}, {"kept": 0.5}, {"kept": 0.999}, {"kept": 1.0, "flip": -6}]
 )
-def test_damaged_compressed_files(small_log, refusal, tmp_path, jobs, damage):
-    log = write_log(tmp_path / "log.csv", small_log(jobs=jobs))
+def test_damaged_compressed_files(small_log, refusal, tmp_path, monkeypatch, block, damage):
+    monkeypatch.setattr(csv_source, "_BLOCK", block)  # damage in the first block, or in a later one
+    log = write_log(tmp_path / "log.csv", small_log(jobs=5000))
     found = refusal(gzipped(log, **damage))
     assert found.startswith("cannot be read, it is truncated or damaged (")
 
