@@ -5,9 +5,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from queuebench.batches import simulate_and_estimate
 from queuebench.checks import check_cell
 from queuebench.config import StudyError, WorkloadFile, parse_study, resolve
-from queuebench.experiment import simulate_batch
+from queuebench.experiment import simulate_batch, simulate_trace
 from queuebench.queueing.replayed import ReplayedArrivals
 from queuebench.randomness import stream
 from queuebench.trace import Trace
@@ -128,3 +129,24 @@ def test_json_lines_are_read(tmp_path):
     path.write_text('{"t": 0, "n": 5}\n{"t": 3, "n": 1}\n{"t": 3, "n": 2}\n')
     workload = read_workload(WorkloadFile(path=str(path), time="t", size={"n": 1.0}))
     np.testing.assert_allclose(workload.sizes, np.array([5, 1, 2]) * 3 / 8)
+
+
+@pytest.mark.parametrize("whole", [False, True])
+def test_ties_are_said_in_the_jobs_logs(tmp_path, whole):
+    rows = [line.split(",") for line in FILE.read_text().splitlines()]
+    if whole:
+        rows[1:] = [[row[0][:19], *row[1:]] for row in rows[1:]]
+    (tmp_path / "w.csv").write_text("\n".join(",".join(row) for row in rows))
+    times = [row[0] for row in rows[1:]]
+    ties = len(times) - len(set(times))
+    workload = WORKLOAD | {"path": str(tmp_path / "w.csv")}
+    cell = replay_cell(scenario={"workload": workload}, arrivals=100)
+    log = tmp_path / "log"
+    simulate_trace(cell, "bernoulli", range(1), tmp_path / "t.arrow", log)
+    outputs = [tmp_path / "e.parquet", tmp_path / "d.parquet"]
+    simulate_and_estimate(cell, range(1), outputs, log)
+    said = [line for line in log.read_text().splitlines() if "recorded workload" in line]
+    assert len(said) == 2
+    for line in said:
+        assert "recorded workload of 300 jobs" in line
+        assert (f"{ties / 299:.1%} of which arrive at the same time" in line) == (ties > 0)

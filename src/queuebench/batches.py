@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from queuebench.estimation import Rows, estimate_trace
-from queuebench.experiment import simulate_batch
+from queuebench.experiment import say_workload, simulate_batch
 from queuebench.progress import Progress
 from queuebench.queueing.simulation import Workspace
 from queuebench.trace import carry_path
@@ -30,6 +30,7 @@ def simulate_and_estimate(cell, replicates, outputs, log=None):
     rows, workspace = Rows(), Workspace()
     try:
         with Progress(log, f"{cell.name}: simulating and estimating", total) as progress:
+            say_workload(cell, progress)
             for design in cell.designs:
                 for few in passing_together(cell, replicates):
                     simulate_batch(

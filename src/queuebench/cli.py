@@ -9,15 +9,23 @@ from queuebench.checks import check_cell
 from queuebench.config import Study, StudyError, load_study, resolve
 from queuebench.logs.errors import LogError
 from queuebench.reference import study_reference
+from queuebench.stopping import stoppable
 from queuebench.trace import TraceError
 
 
 def main(arguments=None):
-    """Run a command; return the exit status: 0, or 2 for what the user can put right."""
+    """Run a command; return the exit status: 0, or 2 for what the user can put right.
+
+    Raises
+    ------
+    SystemExit
+        With 128 + n if signal n stopped it.
+    """
     parser = _parser()
     chosen = parser.parse_args(arguments)
     try:
-        chosen.run(chosen)
+        with stoppable():
+            chosen.run(chosen)
     except (StudyError, TraceError, LogError) as error:
         print(f"queuebench: {error}", file=sys.stderr)
         return 2

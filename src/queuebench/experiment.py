@@ -11,6 +11,7 @@ from queuebench.progress import Progress
 from queuebench.queueing.information import FRESH
 from queuebench.queueing.simulation import Run, Workspace
 from queuebench.trace import TraceWriter
+from queuebench.workload import read_workload
 
 
 def simulate_batch(
@@ -53,10 +54,17 @@ def simulate_batch(
             _simulate_replicate(cell, system, design, replicate, writer, workspace)
 
 
+def say_workload(cell, progress):
+    """Write what is worth knowing of a cell's recorded workload into a job's log."""
+    if settings := cell.experiment.workload:
+        progress.say(read_workload(settings).describe())
+
+
 def simulate_trace(cell, design, replicates, path, log=None):
     """Simulate a batch of replicates into a trace that is kept, writing progress to a log."""
     title = f"{cell.name}, {design}: simulating"
     with Progress(log, title, len(replicates)) as progress:
+        say_workload(cell, progress)
         simulate_batch(cell, design, replicates, path, progress.step)
 
 

@@ -6,13 +6,12 @@ and which estimator errs least.
 """
 
 import math
-import tempfile
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
 from queuebench.batches import simulate_and_estimate
+from queuebench.files import scratch_folder
 from queuebench.tables.crossover import crossing
 from queuebench.tables.mse import ROW, summarise
 from queuebench.tables.sign import arrivals_for_sign
@@ -52,9 +51,9 @@ def plan_cell(cell, replicates, width, progress=lambda message: None):
     progress("simulating the effect")
     gte = simulate_truth(cell).gte
     progress(f"simulating a pilot of {replicates} replicates")
-    with tempfile.TemporaryDirectory() as folder:
-        outputs = [Path(folder) / name for name in ("estimates", "diagnostics")]
-        simulate_and_estimate(cell, range(replicates), outputs, Path(folder) / "log")
+    with scratch_folder() as folder:
+        outputs = [folder / name for name in ("estimates", "diagnostics")]
+        simulate_and_estimate(cell, range(replicates), outputs, folder / "log")
         estimates = pd.read_parquet(outputs[0])
     rows = []
     for key, group in estimates.groupby(ROW, sort=False, dropna=False):

@@ -31,6 +31,22 @@ class Workload:
     gaps: np.ndarray
     sizes: np.ndarray
 
+    @property
+    def ties(self):
+        """Share of jobs that arrive at the same time as the one before."""
+        return float(np.mean(self.gaps[1:] == 0))
+
+    def describe(self):
+        """Return a line for a job's log: how many jobs, how many at once and what that does."""
+        text = f"recorded workload of {len(self.gaps):,} jobs"
+        if not self.ties:
+            return text
+        return (
+            f"{text}, {self.ties:.1%} of which arrive at the same time as the one before: they are "
+            "dispatched one after the other and see each other's, so they meet more jobs than the time "
+            "average; this is the file's clock or its batches, not a stream of single arrivals"
+        )
+
 
 def read_workload(settings):
     """Read a workload.

@@ -164,3 +164,44 @@ def test_no_pandas(small_log, describe, tmp_path):
             "assert 'pandas' not in sys.modules"
         )
         subprocess.run([sys.executable, "-c", program], check=True)
+
+
+TEXT = """\
+columns: {arrival_time: t, arm: a, response_time: r, server: s}
+treatment: B
+"""
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        (TEXT + "# é", "line 3 is not text in UTF-8 (byte 0xe9, as in Latin-1); save it as UTF-8"),
+        (TEXT + "horizon: 3\nhorizon: 4", "line 4: the key horizon is given twice, first in line 3"),
+        (TEXT + "on: 3", "on: unknown key"),
+        (TEXT + "1: 3", "1: Keys should be strings"),
+        (TEXT + "lead_in: 1:30", 'lead_in: should be a valid number, got "1:30"'),
+        (TEXT + "horizon: " + "9" * 400, "horizon: should be a valid number, got 999"),
+        (TEXT + "horizon: .inf", "horizon: should be a finite number"),
+        (TEXT + "horizon: [" + "x, " * 9999 + "]", "horizon: should be a valid number, got ["),
+        (TEXT + "estimators: [" + "x" * 99_999 + "]", "estimators: no estimator is named xxx"),
+        (TEXT + "server_classes: {slow: [.nan]}", "server_classes.slow.0: should be "),
+        (TEXT + "server_classes: &a {slow: *a}", "line 3: *a refers to itself"),
+    ],
+)  # fmt: skip
+def test_hostile_descriptions(tmp_path, content, expected):
+    path = tmp_path / "log.yaml"
+    path.write_bytes(content.encode("latin-1"))
+    with pytest.raises(LogError) as caught:
+        load_config(path)
+    message = str(caught.value)
+    assert message.startswith(f"{path}: {expected}")
+    assert len(message) < len(str(path)) + 400
+    assert "\n" not in message
+
+
+def test_words_of_yaml_1_1_are_text(tmp_path):
+    path = tmp_path / "log.yaml"
+    path.write_text(TEXT.replace("B", "on") + "control: 010\nhorizon: 5e-1\nstart: 2026-03-01\n")
+    config = load_config(path)
+    assert (config.treatment, config.control) == ("on", "010")
+    assert (config.horizon, config.start) == (0.5, "2026-03-01")

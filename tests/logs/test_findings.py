@@ -84,7 +84,15 @@ def test_simultaneous_arrivals(small_log, analyse):
     columns = small_log(jobs=2000)
     columns["arrival_time"] = np.floor(columns["arrival_time"]).tolist()
     plain = analyse(columns, travel_time=0.0)
-    assert by_name(plain)["clock_ties"].count == 2000 - len(set(columns["arrival_time"]))
+    ties = 2000 - len(set(columns["arrival_time"]))
+    found = by_name(plain)["clock_ties"]
+    assert (found.kind, found.count) == ("warning", ties)
+    assert f"{ties:,} arrivals ({ties / 2000:.2%}) have the same time" in found.text
+    assert "the shortest other gap is 1 s" in found.text
+    assert "queue lengths that they met" in found.text
+    lengths = {"queue_length": [0] * 2000, "in_system": [0] * 2000}
+    given = analyse(columns | lengths, columns={name: name for name in lengths})
+    assert by_name(given)["clock_ties"].kind == "note", "nothing is reconstructed"
     order = np.random.default_rng(1).permutation(2000)
     shuffled = {name: [values[i] for i in order] for name, values in columns.items()}
     assert analyse(shuffled).rows == plain.rows

@@ -1,13 +1,20 @@
 """Logs that cannot be analysed: one sentence with row numbers, and nothing written."""
 
+import gzip
 import math
+import os
+import signal
+import subprocess
+import sys
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from exported import write_log
 
-from queuebench.logs import LogError, analyze_log, ingest, order
+from queuebench.logs import LogError, analyze_log, csv_source, ingest, order
+from queuebench.logs.sources import locate, open_log
+from queuebench.logs.values import plain
 
 SUFFIXES = (".parquet", ".arrow", ".csv")
 
@@ -435,3 +442,215 @@ def test_a_folder_that_cannot_be_written(small_log, describe, tmp_path):
     (tmp_path / "out").write_text("a file")
     with pytest.raises(LogError, match="out: cannot be written"):
         analyze_log(log, describe(horizon=5.0), tmp_path / "out")
+
+
+def gzipped(log, kept=0.5, flip=None):
+    """Compress a log, keep its first part and turn a bit of a byte."""
+    content = bytearray(gzip.compress(log.read_bytes()))
+    if flip is not None:
+        content[flip] ^= 1
+    packed = log.with_name("log.csv.gz")
+    packed.write_bytes(content[: int(kept * len(content))])
+    return packed
+
+
+@pytest.mark.parametrize("block", [2**12, 2**23])
+@pytest.mark.parametrize(
+    "damage", [{"kept": 0.01}, {"kept": 0.5}, {"kept": 0.999}, {"kept": 1.0, "flip": -6}]
+)
+def test_damaged_compressed_files(small_log, refusal, tmp_path, monkeypatch, block, damage):
+    monkeypatch.setattr(csv_source, "_BLOCK", block)  # damage in the first block, or in a later one
+    log = write_log(tmp_path / "log.csv", small_log(jobs=5000))
+    found = refusal(gzipped(log, **damage))
+    assert found.startswith("cannot be read, it is truncated or damaged (")
+
+
+def outcome(log):
+    """Return what reading a log gives: the values that it holds, or how it is refused."""
+    try:
+        source = open_log(log)
+        wanted = locate(source, {name: name for name in ("arrival_time", "arm", "server")}, log)
+        parts = []
+        for arrays in source.batches(list(wanted.values())):
+            columns = [plain(values, "x", 0) for values in arrays]
+            columns = [
+                values.cast(pa.int64()) if pa.types.is_timestamp(values.type) else values
+                for values in columns
+            ]
+            parts.append([(pa.types.is_floating(c.type), c.to_pylist()) for c in columns])
+    except LogError as error:
+        return str(error)
+    return parts
+
+
+@pytest.mark.parametrize("every", [7, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("times", ["numbers", "dates"])
+def test_a_flipped_bit_in_a_parquet_footer_changes_nothing_in_silence(
+    small_log, tmp_path, times, every
+):
+    columns = small_log(jobs=20)
+    if times == "dates":
+        moments = [int(1e3 * t) + 1_767_225_600_000 for t in columns["arrival_time"]]
+        columns["arrival_time"] = pa.array(moments, pa.timestamp("ms", "UTC"))
+    log = tmp_path / "log.parquet"
+    pq.write_table(pa.table(columns), log, row_group_size=10, write_statistics=False)
+    content = log.read_bytes()
+    footer = len(content) - 8 - int.from_bytes(content[-8:-4], "little")
+    # Of Arrow's copy of the schema, a part of the footer, only a few bits have any meaning.
+    end = content.index(b"ARROW:schema")
+    right = outcome(log)
+    places = [*range(footer, end), *range(len(content) - 40, len(content))]
+    flips = [(place, bit) for place in places for bit in range(8)][::every]
+    silent, refused = [], 0
+    for place, bit in flips:
+        wrong = bytearray(content)
+        wrong[place] ^= 1 << bit
+        log.write_bytes(wrong)
+        found = outcome(log)
+        refused += isinstance(found, str)
+        if not isinstance(found, str) and found != right:
+            silent.append((place - footer, bit))
+    assert silent == []
+    assert refused > len(flips) / 10
+
+
+def test_text_that_a_writer_of_parquet_did_not_mark_as_such(small_log, describe, tmp_path):
+    columns = small_log()
+    marked = analyze_log(write_log(tmp_path / "log.parquet", columns), describe(horizon=5.0))
+    columns["arm"] = pa.array([arm.encode() for arm in columns["arm"]], pa.binary())
+    log = write_log(tmp_path / "log.parquet", columns)
+    assert analyze_log(log, describe(horizon=5.0)).rows == marked.rows
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, None])
+@pytest.mark.parametrize("suffix", SUFFIXES)
+@pytest.mark.parametrize("column", ["server", "arm"])
+def test_names_that_are_not_numbers(small_log, refusal, tmp_path, suffix, value, column):
+    columns = small_log()
+    columns["arm"] = [float(arm == "B") for arm in columns["arm"]]
+    columns["server"] = [float(server) for server in columns["server"]]
+    columns[column][4] = columns[column][9] = value
+    found = refusal(write_log(tmp_path / f"log{suffix}", columns), treatment=1)
+    assert found.startswith(f"rows 5 and 10: {column} is missing; every row")
+
+
+@pytest.mark.parametrize("text", ["nan", "NaN", "None", "<NA>", "NA", ""])
+def test_names_that_are_what_is_left_of_an_empty_field(small_log, refusal, tmp_path, text):
+    columns = small_log()
+    columns["server"] = [str(server) for server in columns["server"]]
+    columns["server"][4] = text
+    found = refusal(write_log(tmp_path / "log.parquet", columns))
+    assert found == "row 5: server is missing; every row needs one"
+
+
+def test_servers_that_are_durations(small_log, refusal, tmp_path):
+    columns = small_log()
+    columns["server"] = pa.array(columns["server"], pa.duration("s"))
+    found = refusal(write_log(tmp_path / "log.parquet", columns))
+    assert found == "server: must be names or numbers, the column's type is duration[s]"
+
+
+def test_versions_as_arms(small_log, refusal, describe, tmp_path):
+    columns = small_log()
+    columns["arm"] = [{"A": "1.1", "B": "1.10"}[arm] for arm in columns["arm"]]
+    log = write_log(tmp_path / "log.csv", columns)
+    found = refusal(log, treatment=1.1)
+    assert found.startswith("treatment: arm is both '1.")
+    assert found.endswith("in the log; quote the one that is meant")
+    assert analyze_log(log, describe(treatment="1.10", horizon=5.0)).arms == ("1.1", "1.10")
+
+
+SPEEDS = {name: {"policy": "power_of_d", "d": 1} for name in ("control", "treatment")}
+
+
+@pytest.mark.parametrize(
+    ("keys", "expected"),
+    [
+        ({"server_classes": {"slow": ["9"]}}, "server_classes.slow: the log has no server '9'"),
+        ({"server_classes": {"slow": []}}, "server_classes: class slow has no server"),
+        (
+            {"server_classes": {"slow": [0], "fast": [0]}},
+            "server_classes.fast: server '0' is in two classes",
+        ),
+        (
+            {
+                "server_classes": {"slow": [0], "fast": [1]},
+                "structure": SPEEDS | {"speeds": {"slow": 1.0, "quick": 2.0}},
+                "design": {"kind": "switchback", "period": 10.0},
+            },
+            "structure.speeds: 'quick' is neither a server class nor a server of the log",
+        ),
+        (
+            {"drop": ["server", "start"], "server_classes": {"slow": [0]}},
+            "server_classes needs columns.server",
+        ),
+        ({"delimiter": "\n"}, "delimiter: must be a printable ASCII character"),
+        ({"delimiter": '"'}, "delimiter: must be a printable ASCII character"),
+        ({"delimiter": "é"}, "delimiter: must be a printable ASCII character"),
+    ],
+)
+def test_descriptions_that_do_not_fit_the_log(small_log, refusal, tmp_path, keys, expected):
+    log = write_log(tmp_path / "log.csv", small_log())
+    assert refusal(log, **keys).startswith(expected)
+
+
+@pytest.fixture
+def command(tmp_path):
+    """Return a function that runs ``queuebench`` in a process of its own."""
+
+    def run(*arguments):
+        return subprocess.run(
+            [sys.executable, "-m", "queuebench", *map(str, arguments)],
+            capture_output=True, text=True, cwd=tmp_path, timeout=120,
+        )  # fmt: skip
+
+    return run
+
+
+@pytest.mark.parametrize("what", ["gzip", "parquet", "nested", "twice", "server", "nothing"])
+def test_the_commands_exit_status(small_log, describe, command, tmp_path, what):
+    columns = small_log()
+    description = describe(horizon=5.0, drop=["start"])
+    log = write_log(tmp_path / "log.csv", columns)
+    if what == "gzip":
+        log = gzipped(log)
+    elif what == "parquet":
+        log = write_log(tmp_path / "log.parquet", columns)
+        log.write_bytes(log.read_bytes()[:-300])
+    elif what == "nested":
+        description.write_text("{a: " * 10_000)
+    elif what == "twice":
+        description.write_text(description.read_text()[:-1] + ', "horizon": 9.0}')
+    elif what == "server":
+        columns["server"][7] = math.nan
+        log = write_log(tmp_path / "log.parquet", columns | {"server": list(columns["server"])})
+    done = command("analyze", log, "--config", description, "--out", "out")
+    if what == "nothing":
+        assert (done.returncode, done.stderr) == (0, "")
+        return
+    assert done.returncode == 2
+    (line,) = done.stderr.splitlines()
+    assert line.startswith(f"queuebench: {tmp_path}")
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_reader_that_goes_away(small_log, describe, tmp_path):
+    log = write_log(tmp_path / "log.csv", small_log())
+    words = [sys.executable, "-m", "queuebench", "analyze", log, "--config", describe(horizon=5.0)]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        process.stdout.close()
+        assert process.stderr.read() == b""
+    assert process.returncode == 128 + signal.SIGPIPE
+
+
+def test_a_terminal_that_cannot_show_a_name(small_log, describe, tmp_path):
+    columns = small_log()
+    columns["arm"] = [{"A": "один", "B": "два"}[arm] for arm in columns["arm"]]
+    log = write_log(tmp_path / "log.csv", columns)
+    description = describe(horizon=5.0, treatment="два")
+    words = [sys.executable, "-m", "queuebench", "analyze", log, "--config", description]
+    done = subprocess.run(
+        words, capture_output=True, env=os.environ | {"PYTHONIOENCODING": "ascii"}
+    )
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert b"\\u0434\\u0432\\u0430" in done.stdout

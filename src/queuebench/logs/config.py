@@ -1,9 +1,7 @@
 """The description of a log: which column is what, which arm is treated, which horizon."""
 
-from pathlib import Path
 from typing import Annotated, Literal
 
-import yaml
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from queuebench.config import (
@@ -21,6 +19,7 @@ from queuebench.estimators import known_estimators
 from queuebench.logs.clock import UNITS
 from queuebench.logs.errors import LogError, about
 from queuebench.queueing.policies.arguments import find_fault
+from queuebench.yaml_text import YamlError, read_yaml
 
 ARMS = ("control", "treatment")
 Unit = Literal[tuple(UNITS)]
@@ -36,6 +35,10 @@ USUAL = (
 
 _MOST_TIMES_FASTER = 1e6
 """Bound on the ratio of two speeds, beyond which rounding would decide."""
+
+
+_LONGEST_MESSAGE = 350
+"""Characters of a sentence about the description, which may hold what was written there."""
 
 
 class _Strict(BaseModel):
@@ -231,6 +234,11 @@ class LogConfig(_Strict):
     def _consistent(self):
         if self.start is not None and self.lead_in:
             raise ValueError("start and lead_in say the same thing; give one of them")
+        if self.columns.server is None and (self.server_classes or self.structure):
+            named = "server_classes" if self.server_classes else "structure"
+            raise ValueError(
+                f"{named} needs columns.server: a log without it says nothing of servers"
+            )
         if self.rate_window is not None and self.cost_rate == "constant":
             raise ValueError("rate_window has no use with `cost_rate: constant`; leave one out")
         for role in self.units:
@@ -238,6 +246,24 @@ class LogConfig(_Strict):
                 known = "arrival_time, response_time and departure_time"
                 raise ValueError(f"units may name {known}, not {role}")
         return self
+
+    @field_validator("server_classes")
+    @classmethod
+    def _not_empty(cls, classes):
+        for name, servers in classes.items():
+            if not servers:
+                raise ValueError(f"class {name} has no server; name some or leave it out")
+        return classes
+
+    @field_validator("delimiter")
+    @classmethod
+    def _separates(cls, delimiter):
+        if (
+            not (delimiter == "\t" or (delimiter.isascii() and delimiter.isprintable()))
+            or delimiter in '"'
+        ):
+            raise ValueError("must be a printable ASCII character other than a quote, or a tab")
+        return delimiter
 
     @field_validator("estimators")
     @classmethod
@@ -276,14 +302,9 @@ def load_config(path):
         If the file cannot be read, is not YAML, or says something that is not allowed.
     """
     try:
-        values = yaml.load(Path(path).read_text(encoding="utf-8"), Loader=_Loader)
-    except OSError as error:
-        raise LogError(f"{path}: cannot be read ({error.strerror})") from None
-    except UnicodeDecodeError:
-        raise LogError(f"{path}: is not a text file in UTF-8") from None
-    except yaml.YAMLError as error:
-        line = getattr(getattr(error, "problem_mark", None), "line", 0) + 1
-        raise LogError(f"{path}: line {line} is not valid YAML") from None
+        values = read_yaml(path)
+    except YamlError as error:
+        raise LogError(f"{path}: {error}") from None
     return parse_config(values, name=path)
 
 
@@ -302,7 +323,9 @@ def parse_config(values, name="the description of the log"):
     try:
         config = validate(LogConfig, values, lambda key: key)
     except StudyError as error:
-        raise LogError(f"{name}: {str(error).lstrip(': ')}") from None
+        text = str(error).lstrip(": ")
+        text = text if len(text) <= _LONGEST_MESSAGE else text[:_LONGEST_MESSAGE] + "…"
+        raise LogError(f"{name}: {text}") from None
     with about(name):
         check_policies(config.structure)
     return config
@@ -328,13 +351,3 @@ def check_policies(structure, servers=None):
         if fault:
             key, message = fault
             raise LogError(f"structure.{arm}.{key}: {message}")
-
-
-class _Loader(yaml.SafeLoader):
-    """YAML without its timestamps: a date and time stays text, read by the rules of the log."""
-
-
-_Loader.yaml_implicit_resolvers = {
-    first: [pair for pair in pairs if pair[0] != "tag:yaml.org,2002:timestamp"]
-    for first, pairs in yaml.SafeLoader.yaml_implicit_resolvers.items()
-}

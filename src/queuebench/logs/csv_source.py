@@ -6,12 +6,11 @@ import io
 import pyarrow as pa
 import pyarrow.csv as arrow_csv
 
-from queuebench.logs.errors import LogError, first_line, shorten
+from queuebench.logs.errors import LogError, first_line, readable, shorten
+from queuebench.logs.values import MISSING
 
 _BLOCK = 8 * 2**20
 """Bytes read at a time; no row may be longer."""
-
-_MISSING = ["", "NULL", "null", "NA", "N/A", "None"]
 
 
 class CsvSource:
@@ -36,12 +35,13 @@ class CsvSource:
     def batches(self, wanted):
         """Yield tuples of string arrays, one per wanted column number."""
         rows = 0
-        try:
-            for batch in self._open(wanted):
-                rows += len(batch)
-                yield tuple(batch.column(str(i)) for i in wanted)
-        except pa.ArrowInvalid as error:
-            raise LogError(f"{self._path}: {self._explain(str(error), rows)}") from None
+        with readable(self._path):
+            try:
+                for batch in self._open(wanted):
+                    rows += len(batch)
+                    yield tuple(batch.column(str(i)) for i in wanted)
+            except pa.ArrowInvalid as error:
+                raise LogError(f"{self._path}: {self._explain(str(error), rows)}") from None
 
     def _open(self, wanted):
         try:
@@ -61,7 +61,7 @@ class CsvSource:
                     include_columns=[str(i) for i in sorted(set(wanted))],
                     column_types={str(i): pa.string() for i in wanted},
                     strings_can_be_null=True,
-                    null_values=_MISSING,
+                    null_values=list(MISSING),
                 ),
             )
         except pa.ArrowInvalid as error:

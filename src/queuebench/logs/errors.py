@@ -2,6 +2,8 @@
 
 import contextlib
 
+import pyarrow as pa
+
 
 class LogError(ValueError):
     """A log that cannot be analysed; one sentence says what, where and what would be right.
@@ -18,6 +20,18 @@ def about(path):
     except LogError as error:
         text = str(error)
         raise LogError(text if text.startswith(f"{path}: ") else f"{path}: {text}") from None
+
+
+@contextlib.contextmanager
+def readable(path):
+    """Turn what pyarrow says about a damaged file into one sentence."""
+    try:
+        yield
+    # Names that are no UTF-8 come as Python's own error.
+    except (pa.ArrowException, OSError, EOFError, UnicodeDecodeError) as error:
+        raise LogError(
+            f"{path}: cannot be read, it is truncated or damaged ({first_line(error)})"
+        ) from None
 
 
 SHOWN = 5

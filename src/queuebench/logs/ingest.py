@@ -113,7 +113,7 @@ def ingest(path, config, store):
         except LogError:
             reader.problems.refuse()  # what is wrong in earlier rows comes first
             raise
-        except pa.ArrowException as error:
+        except (pa.ArrowException, UnicodeDecodeError) as error:
             raise LogError(
                 f"after row {reader.rows}: cannot be read ({first_line(error)})"
             ) from None

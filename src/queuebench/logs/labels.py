@@ -1,11 +1,15 @@
 """Names of arms and servers as small integers, in the order in which they first appear."""
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.compute as pc
 
 from queuebench.config import nearest
 from queuebench.logs.errors import LogError, rows_text, shorten
-from queuebench.logs.values import filled
+from queuebench.logs.values import MISSING, filled
+
+_NO_NAME = {*MISSING, "<NA>", "nan", "NaN", "NAN", "inf", "-inf"}
+"""Labels that name nothing: what is left of an empty field on its way through other tools."""
 
 
 def label(value):
@@ -43,6 +47,13 @@ def _sort_key(name):
     return 1, 0, name
 
 
+def _as_number(text):
+    try:
+        return float(text)
+    except ValueError:
+        return None
+
+
 class Labels:
     """Numbers the different values of one column.
 
@@ -71,13 +82,17 @@ class Labels:
         return list(self._codes)
 
     def encode(self, values, before):
-        """Return the numbers of a batch of values as int32, -1 where empty.
+        """Return the numbers of a batch of values as int32, -1 where empty or not a number (NaN).
 
         Raises
         ------
         LogError
-            If there are more different values than allowed.
+            If there are more different values than allowed, or they are times.
         """
+        if pa.types.is_duration(values.type):
+            raise LogError(
+                f"{self._name}: must be names or numbers, the column's type is {values.type}"
+            )
         encoded = pc.dictionary_encode(values)
         distinct = encoded.dictionary
         if len(distinct) > 2 * self._most:
@@ -102,25 +117,34 @@ class Labels:
             If the column has no such value, with the nearest there is.
         """
         text = label(wanted)
+        self._refuse_versions(wanted, key)
         if text in self._codes:
             return self._codes[text]
         alike = [code for known, code in self._codes.items() if known.lower() == text.lower()]
         if len(alike) == 1:
             return alike[0]
         near = nearest(text, [shorten(known)[1:-1] for known in self.known[:20]])
-        quoting = (
-            "; quote the value, YAML reads on, off, yes and no as true and false"
-            if isinstance(wanted, bool)
-            else ""
-        )
+        quoting = "" if isinstance(wanted, str) else "; quote the value to have it as it is written"
         raise LogError(f"{key}: {self._name} is never {shorten(text)} in the log{near}{quoting}")
+
+    def _refuse_versions(self, wanted, key):
+        """Refuse a number such as 1.1 where the log has both 1.1 and 1.10, which YAML reads alike."""
+        if not isinstance(wanted, float):
+            return
+        alike = [known for known in self.known if _as_number(known) == wanted]
+        if len(alike) > 1:
+            names = " and ".join(shorten(known) for known in alike[:2])
+            raise LogError(
+                f"{key}: {self._name} is both {names} in the log; quote the one that is meant"
+            )
 
     def encode_one(self, value):
         """Return the number of one value."""
         return self._code(value)
 
     def _code(self, value):
-        return self._codes.setdefault(label(value), len(self._codes))
+        text = label(value)
+        return -1 if text in _NO_NAME else self._codes.setdefault(text, len(self._codes))
 
     def _refuse(self, before):
         raise LogError(

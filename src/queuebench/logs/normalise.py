@@ -29,6 +29,8 @@ _LENGTHS = ("queue_length", "in_system")
 _ARMS = ("control", "treated")
 _SERVER_IF = tuple(f"server_if_{arm}" for arm in _ARMS)
 _QUEUE_IF = tuple(f"queue_if_{arm}" for arm in _ARMS)
+_FEW_TIES = 0.05
+"""Share of arrivals at the same time as the one before up to which their order matters little."""
 _CARRY = {"server": np.int32, "arrival": float, "start": float, "departure": float}
 
 
@@ -108,6 +110,7 @@ class _Maker:
         self._differing = dict.fromkeys(self._given, 0)
         self._lost_treated = 0
         self._ties = 0
+        self._step = np.inf
         self._recorded = 0
         self._present = 0
         self._previous = np.nan
@@ -204,7 +207,9 @@ class _Maker:
 
     def _write(self, columns, lengths, recorded, rows):
         arrival = columns["arrival"][recorded] - self._span.start
-        self._ties += int((np.diff(arrival, prepend=self._previous) == 0).sum())
+        gaps = np.diff(arrival, prepend=self._previous)
+        self._ties += int((gaps == 0).sum())
+        self._step = min(self._step, gaps.min(where=gaps > 0, initial=np.inf))
         self._previous = self._last = float(arrival[-1])
         treated = self._arms.treated(columns["arm"][recorded], rows[recorded])
         chosen = {}
@@ -237,7 +242,7 @@ class _Maker:
             *self._dropped_rows(),
             *self._presence(carried),
             *self._disagreement(),
-            *_clock_ties(self._ties, self._recorded),
+            *self._clock_ties(),
         ]
 
     def _dropped_rows(self):
@@ -290,6 +295,25 @@ class _Maker:
             if count
         ]  # fmt: skip
 
+    def _clock_ties(self):
+        """Say how many arrivals are simultaneous and what rests on their unknown order."""
+        if not self._ties:
+            return []
+        share = self._ties / self._recorded
+        many = share > _FEW_TIES and not set(_LENGTHS) <= set(self._given)
+        text = (
+            f"{self._ties:,} arrivals ({share:.2%}) have the same time as the one before (the shortest "
+            f"other gap is {self._step:.3g} {self._config.time_unit}): a coarse clock, or jobs sent "
+            "together; their order is unknown and taken from their responses"
+        )
+        if many:
+            text += (
+                ", and with it the queue lengths that they met: reconstructed lengths and the number met by "
+                "arrivals are then rough, and so are the costs fitted to them; log finer times, or "
+                "queue_length and in_system as they were at the dispatch"
+            )
+        return [Finding(WARNING if many else NOTE, "clock_ties", self._ties, text)]
+
 
 def _blocks(design):
     return Blocks(design.period) if design.kind == "switchback" else None
@@ -299,13 +323,3 @@ def _row_numbers(chosen):
     if isinstance(chosen, slice):
         return np.arange(chosen.start + 1, chosen.stop + 1)
     return chosen + 1
-
-
-def _clock_ties(ties, recorded):
-    if not ties:
-        return []
-    text = (
-        f"{ties:,} arrivals ({ties / recorded:.2%}) have the same time as the one before; they are "
-        "ordered by their responses"
-    )
-    return [Finding(NOTE, "clock_ties", ties, text)]

@@ -66,10 +66,12 @@ def in_service_times(horizon, config, mean_service_time):
 
 def _classes(config, servers):
     """Return the speed classes that the description gives, by name or through the speeds."""
+    if config.columns.server is None:
+        return np.zeros(1, np.int32)
     classes = server_classes(config.server_classes, servers)
-    if config.server_classes or config.columns.server is None:
-        return classes
-    return speed_classes(relative_speeds(config, servers))
+    # Speeds are checked also where nothing is replayed: a name of no server is wrong all the same.
+    by_speed = speed_classes(relative_speeds(config, servers))
+    return classes if config.server_classes else by_speed
 
 
 def server_classes(classes, servers):

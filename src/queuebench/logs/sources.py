@@ -1,5 +1,7 @@
 """Log files: Parquet, Arrow and CSV, read a batch of rows at a time."""
 
+import base64
+import binascii
 from collections import Counter
 from pathlib import Path
 
@@ -8,7 +10,7 @@ import pyarrow.parquet as pq
 
 from queuebench.config import nearest
 from queuebench.logs.csv_source import CsvSource
-from queuebench.logs.errors import LogError, first_line, shorten
+from queuebench.logs.errors import LogError, readable, shorten
 
 BATCH = 131_072
 """Most rows of a batch."""
@@ -106,22 +108,6 @@ def locate(source, columns, path):
     return positions
 
 
-class readable:  # noqa: N801 (used like a function)
-    """Turn what pyarrow says about a damaged file into one sentence; a context manager."""
-
-    def __init__(self, path):
-        self._path = path
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, kind, error, _):
-        if isinstance(error, pa.ArrowException | OSError | EOFError):
-            raise LogError(
-                f"{self._path}: cannot be read, it is truncated or damaged ({first_line(error)})"
-            ) from None
-
-
 def _content(opening):
     for name, marks in _OPENINGS.items():
         if opening.startswith(marks):
@@ -135,15 +121,57 @@ def _content(opening):
 class _Parquet:
     def __init__(self, path):
         self._path = path
-        self._file = pq.ParquetFile(path, memory_map=True)
+        # Checksums are rare; where there are any, damaged data is noticed.
+        self._file = pq.ParquetFile(path, memory_map=True, page_checksum_verification=True)
         self._schema = self._file.schema_arrow
         self.names = self._schema.names
 
     def batches(self, wanted):
         names = [self.names[i] for i in wanted]
         with readable(self._path):
+            self._check_footer(set(names))
             for batch in self._file.iter_batches(BATCH, columns=sorted(set(names))):
                 yield tuple(batch.column(name) for name in names)
+
+    def _check_footer(self, names):
+        """Refuse a footer that contradicts itself: it has no checksum, and one wrong bit changes values.
+
+        What is said of single columns is left alone: pyarrow aborts on some that are wrong.
+        """
+        metadata = self._file.metadata
+        rows = [metadata.row_group(i).num_rows for i in range(metadata.num_row_groups)]
+        if min(rows, default=0) < 0 or sum(rows) != metadata.num_rows:
+            raise pa.ArrowInvalid(f"{metadata.num_rows} rows, but its parts have {rows[:10]}")
+        written = self._written_schema()
+        for name in names.intersection(written.names if written else ()):
+            kinds = [kind.field(name).type for kind in (written, self._schema)]
+            if not _may_become(*kinds):
+                raise pa.ArrowInvalid(f"column {name} has two types, {kinds[0]} and {kinds[1]}")
+
+    def _written_schema(self):
+        """Return the schema that Arrow's own writer leaves beside Parquet's; None without one."""
+        stored = (self._file.metadata.metadata or {}).get(b"ARROW:schema")
+        if stored is None:
+            return None
+        try:
+            return pa.ipc.read_schema(pa.py_buffer(base64.b64decode(stored, validate=True)))
+        except binascii.Error as error:
+            raise pa.ArrowInvalid(f"its Arrow schema: {error}") from None
+
+
+def _may_become(written, found):
+    """Return whether a writer of Parquet may have turned one type into another.
+
+    A time may be stored in a coarser unit, or in milliseconds for the seconds that Parquet does not have.
+    """
+    times = [pa.types.is_timestamp(kind) for kind in (written, found)]
+    if all(times):
+        order = ("s", "ms", "us", "ns")
+        return order.index(found.unit) <= max(1, order.index(written.unit))
+    numbers = pa.types.is_integer, pa.types.is_floating
+    kinds = [[is_kind(kind) for is_kind in numbers] for kind in (written, found)]
+    wider = written.bit_width <= found.bit_width if all(map(any, kinds)) else True
+    return not any(times) and kinds[0] == kinds[1] and wider
 
 
 class _Arrow:

@@ -1,8 +1,10 @@
-"""Columns longer than memory: plain binary files, one per column, read through memory maps."""
+"""Columns longer than memory: plain binary files, one per column, read through memory maps.
+
+The files have no names: whatever ends the process, the system gives their room back.
+"""
 
 import contextlib
 import tempfile
-from pathlib import Path
 
 import numpy as np
 
@@ -14,14 +16,15 @@ def _room():
     try:
         yield
     except OSError as error:
+        folder = tempfile.tempdir or "a temporary folder"
         raise LogError(
-            f"its columns, about 70 bytes a row, could not be kept in {tempfile.gettempdir()} "
+            f"its columns, about 70 bytes a row, could not be kept in {folder} "
             f"({error.strerror}); set TMPDIR to a folder with more room"
         ) from None
 
 
 class ColumnStore(contextlib.ExitStack):
-    """Columns that grow at their end; use as a context manager, which removes the files.
+    """Columns that grow at their end; use as a context manager, which closes the files.
 
     Arrays that `read` returned stay valid afterwards: they hold on to their maps.
 
@@ -29,6 +32,11 @@ class ColumnStore(contextlib.ExitStack):
     ----------
     kinds : dict of str to dtype
         NumPy types by column name.
+
+    Raises
+    ------
+    LogError
+        If there is no room for temporary files.
     """
 
     def __init__(self, kinds):
@@ -37,10 +45,11 @@ class ColumnStore(contextlib.ExitStack):
 
     def __enter__(self):
         super().__enter__()
-        self._folder = Path(self.enter_context(tempfile.TemporaryDirectory(prefix="queuebench-")))
-        self._files = {
-            name: self.enter_context(self._path(name).open("wb")) for name in self._kinds
-        }
+        with _room():
+            self._files = {
+                name: self.enter_context(tempfile.TemporaryFile())  # noqa: SIM115 (it is one)
+                for name in self._kinds
+            }
         return self
 
     def append(self, **columns):
@@ -63,9 +72,5 @@ class ColumnStore(contextlib.ExitStack):
         return {name: self._map(name, kind) for name, kind in self._kinds.items()}
 
     def _map(self, name, kind):
-        if not self._path(name).stat().st_size:
-            return np.empty(0, kind)
-        return np.asarray(np.memmap(self._path(name), kind, mode="r"))
-
-    def _path(self, name):
-        return self._folder / name
+        file = self._files[name]
+        return np.asarray(np.memmap(file, kind, mode="r")) if file.tell() else np.empty(0, kind)

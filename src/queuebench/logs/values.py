@@ -7,6 +7,9 @@ import pyarrow.compute as pc
 from queuebench.arrow import as_numpy
 from queuebench.logs.errors import SHOWN, LogError, first_line, rows_text, shorten
 
+MISSING = ("", "NULL", "null", "NA", "N/A", "None")
+"""Text that stands for an empty field."""
+
 _LONGEST = 1000
 """Bytes beyond which a field is no number, date or name."""
 
@@ -38,6 +41,9 @@ def plain(values, name, before):
     if pa.types.is_dictionary(kind):
         values = values.dictionary_decode()
         kind = values.type
+    if pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
+        values = _as_text(values, name, before)  # some writers of Parquet do not mark text as such
+        kind = values.type
     if kind == pa.string_view():
         values = values.cast(pa.large_string())  # pyarrow measures no views
     elif not _is_text(kind):
@@ -49,6 +55,16 @@ def plain(values, name, before):
             f"at most {_LONGEST:,} are accepted in a number, date or name"
         )
     return values if values.type == pa.string() else values.cast(pa.string())
+
+
+def _as_text(values, name, before):
+    kind = pa.string() if pa.types.is_binary(values.type) else pa.large_string()
+    try:
+        return values.cast(kind)
+    except pa.ArrowInvalid:
+        raise LogError(
+            f"rows {before + 1} to {before + len(values)}: {name}: is not text in UTF-8"
+        ) from None
 
 
 def missing(values):
