@@ -5,6 +5,7 @@ coverage against the true effect, and how often each finding fires.
 """
 
 import argparse
+import math
 import tempfile
 import time
 from collections import Counter
@@ -14,7 +15,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from queuebench.log_plan import plan_log
 from queuebench.logs.analysis import analyze_log
+from queuebench.logs.errors import LogError
+from queuebench.logs.findings import WARNING
 
 from .catalogue import ALL, SYSTEMS, simulate_jobs
 from .truth import LOADS, known_effect
@@ -33,13 +37,18 @@ class Log:
         One row per job, in order of arrival.
     description : dict
         The content of its description in YAML.
-    truth : float
-        The effect on the mean response.
+    cell : tuple
+        System, contrast and load.
     """
 
     frame: pd.DataFrame
     description: dict
-    truth: float
+    cell: tuple
+
+    @property
+    def truth(self):
+        """The effect on the mean response; minutes of simulation if the table of truths lacks it."""
+        return known_effect(*self.cell)[0]
 
 
 def simulate(system, contrast, load, seed, arrivals, choices=True, structure=False):
@@ -82,6 +91,7 @@ def simulate(system, contrast, load, seed, arrivals, choices=True, structure=Fal
             roles[name] = name
     if jobs.kind is not None:
         columns["class"] = np.array(["short", "long"])[jobs.kind]
+        columns["size"] = jobs.requirement
     if jobs.user is not None:
         columns["user"] = np.char.add("u", jobs.user.astype(str))
         roles["user"] = "user"
@@ -96,7 +106,7 @@ def simulate(system, contrast, load, seed, arrivals, choices=True, structure=Fal
     frame = pd.DataFrame(columns)
     if not kind.keep_quitters:
         frame = frame[~jobs.quit]
-    return Log(frame, description, known_effect(system, contrast, load)[0])
+    return Log(frame, description, (system, contrast, load))
 
 
 def _names(servers):
@@ -146,10 +156,10 @@ class Headline:
     Attributes
     ----------
     lower, upper : float
-        Ends of its interval, or of the band of its caution where that is wider; both NaN where the
-        report gives no number.
+        Ends of its interval, or of the band of its caution where that is wider; NaN where the report
+        gives no number.
     warned : bool
-        Whether the headline itself says that the number may not be the effect, or gives none.
+        Whether the report says that the number may not be the effect, or gives none.
     """
 
     lower: float
@@ -157,19 +167,35 @@ class Headline:
     warned: bool
 
 
-def silent_misses(headlines, truths):
-    """Return the share of logs whose headline misses the truth in silence.
+def headline(analysis):
+    """Return what a reader takes for the result: the estimate that `plan` takes for the effect."""
+    warned = any(found.kind == WARNING for found in analysis.findings)
+    try:
+        name = plan_log(analysis).reference
+    except LogError:
+        return Headline(math.nan, math.nan, warned=True)
+    row = next(row for row in analysis.rows if row["main"] and row["estimator"] == name)
+    return Headline(row["lower_95"], row["upper_95"], warned)
+
+
+def misses_in_silence(head, truth):
+    """Whether a headline without a warning has an interval that leaves the truth out."""
+    return not head.warned and not head.lower <= truth <= head.upper
+
+
+def silent_misses(analyses, truths, headline=headline):
+    """Return the share of logs whose headline number misses the truth in silence.
 
     Parameters
     ----------
-    headlines : sequence of Headline
+    analyses : sequence of queuebench.logs.LogAnalysis
     truths : sequence of float
+        The effect in each of them.
+    headline : Callable, optional
+        From an analysis to its `Headline`.
     """
-    missed = [
-        not head.warned and not head.lower <= truth <= head.upper
-        for head, truth in zip(headlines, truths, strict=True)
-    ]
-    return float(np.mean(missed))
+    pairs = zip(analyses, truths, strict=True)
+    return float(np.mean([misses_in_silence(headline(made), truth) for made, truth in pairs]))
 
 
 def main():
@@ -205,6 +231,8 @@ def _print_cell(system, contrast, load, given):
         f"of a mean response {control:.3f}; {given.logs} logs of {given.arrivals:,}, {each:.1f} s each"
     )
     print(table(analyses, truth).to_string(float_format="{:.3f}".format))
+    silent = silent_misses(analyses, [truth] * len(analyses))
+    print(f"  {silent:4.0%}  headline misses the effect in silence")
     for name, share in finding_rates(analyses).items():
         print(f"  {share:4.0%}  {name}", flush=True)
 
