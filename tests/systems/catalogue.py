@@ -148,10 +148,16 @@ def pareto(shape):
     return draw
 
 
-def short_and_long(rng, n):
-    """Four in five jobs have mean 1/2, the others mean 3."""
-    long = rng.random(n) < 0.2
-    return rng.exponential(1.0, n) * np.where(long, 3.0, 0.5), long.astype(int)
+def short_and_long(mean):
+    """One in five jobs is long and has that mean, the others are shorter."""
+
+    def draw(rng, n):
+        long = rng.random(n) < 0.2
+        return rng.exponential(1.0, n) * np.where(long, mean, (1 - 0.2 * mean) / 0.8), long.astype(
+            int
+        )
+
+    return draw
 
 
 def by_job(rng, n):
@@ -174,7 +180,7 @@ SYSTEMS = {
     "fcfs": System(**_PLAIN),
     "processor_sharing": System(**_PLAIN, limit=EVERYONE, slowdown=1.0, first_come=False),
     "batching": System(**_PLAIN, limit=8, slowdown=0.15, first_come=False),
-    "two_classes": System(**_PLAIN | {"requirements": short_and_long}, split=4),
+    "two_classes": System(**_PLAIN | {"requirements": short_and_long(3.0)}, split=4),
     "breakdowns": System(**_PLAIN, up=200.0, down=10.0, first_come=False),
     "sticky": System(**_PLAIN | {"arrivals": sessions(jobs=5, gap=5.0)}, stick=4),
     "abandonment": System(**_PLAIN, patience=5.0, first_come=False),
@@ -189,6 +195,8 @@ SYSTEMS = {
 VARIANTS = {
     "fcfs_deterministic": System(**_PLAIN | {"requirements": deterministic}),
     "fcfs_pareto": System(**_PLAIN | {"requirements": pareto(2.5)}),
+    # Here what queue lengths leave unexplained nearly cancels between the arms.
+    "two_classes_quiet": System(**_PLAIN | {"requirements": short_and_long(2.0)}, split=6),
     "abandonment_lost": System(**_PLAIN, patience=5.0, keep_quitters=False, first_come=False),
     "batch_arrivals": System(**_PLAIN | {"arrivals": together(3.0)}),
     "cycle": System(**_PLAIN | {"arrivals": cycle(0.3, period=200.0)}),
