@@ -26,9 +26,19 @@ from queuebench.estimators import (  # noqa: F401 (importing registers)
 from queuebench.estimators.registry import (
     Estimate,
     EstimationError,
+    all_estimators,
+    assuming,
     estimators_for,
     known_estimators,
     register,
 )
 
-__all__ = ["Estimate", "EstimationError", "estimators_for", "known_estimators", "register"]
+__all__ = [
+    "Estimate",
+    "EstimationError",
+    "all_estimators",
+    "assuming",
+    "estimators_for",
+    "known_estimators",
+    "register",
+]

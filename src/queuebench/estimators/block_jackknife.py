@@ -14,12 +14,17 @@ Standard error: that of the mean of the pseudo-values, which is the delete-a-bat
 
 import numpy as np
 
-from queuebench.estimators.costs import Cost
+from queuebench.estimators.costs import ASSUMED_BY_FIT, Cost
 from queuebench.estimators.differences_in_q import mixed_dq, mixed_effect
-from queuebench.estimators.registry import register
+from queuebench.estimators.registry import RANDOMISED, register
 
 
-@register("mixed_dq_jackknife", design="bernoulli", uses_horizon=True)
+@register(
+    "mixed_dq_jackknife",
+    design="bernoulli",
+    uses_horizon=True,
+    assumes=[*RANDOMISED, *ASSUMED_BY_FIT],
+)
 def mixed_dq_jackknife(record, horizon):
     """`mixed_dq` without the bias of order 1/n; where the record has too few batches, as it is."""
     plain = mixed_dq(record, horizon)

@@ -23,6 +23,16 @@ FEWEST_JOBS = 200
 PHASES = 50
 """Equal parts of the cycle in which costs are centred under a periodic rate."""
 
+ASSUMED_BY_FIT = ("equal_service", "size_blind", "queue_state", "first_come", "complete")
+"""What the fitted cost assumes.
+
+It pools the arms. With ``f_p(l)`` the mean response of jobs that meet l others at treated share p, the mean
+response is ``E_p[f_p(l)]``, and the fitted cost has its slope but for ``E_p[df_p(l) / dp]``. That is zero
+if both arms' jobs need the same service (a response holds the services of the jobs ahead too) and if a
+job's own arm says no more about its response than the length does. Service in another order makes a
+response depend on later arrivals, and so on the share.
+"""
+
 
 class Cost(IntEnum):
     """Columns of the cost matrix; the last two exist under a periodic rate only."""

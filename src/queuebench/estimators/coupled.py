@@ -20,7 +20,7 @@ import math
 import numpy as np
 
 from queuebench.estimators.batch_means import merge_blocks
-from queuebench.estimators.costs import Cost
+from queuebench.estimators.costs import ASSUMED_BY_FIT, Cost
 from queuebench.estimators.inference import (
     batch_means_error,
     influence_parts,
@@ -28,7 +28,7 @@ from queuebench.estimators.inference import (
     jackknife_parts,
     newey_west_error,
 )
-from queuebench.estimators.registry import Estimate, register
+from queuebench.estimators.registry import RANDOMISED, Estimate, register
 from queuebench.estimators.weighted_windows import COSTS, Weighting, weighted_sums
 
 _RARE = 1e-2
@@ -199,7 +199,12 @@ def _kernel_error(sums, influence):
 
 
 @register(
-    "wdq_coupled", design="bernoulli", uses_horizon=True, needs_choices=True, nanoseconds=25.0
+    "wdq_coupled",
+    design="bernoulli",
+    uses_horizon=True,
+    needs_choices=True,
+    nanoseconds=25.0,
+    assumes=[*RANDOMISED, *ASSUMED_BY_FIT],
 )
 def wdq_coupled(record, horizon):
     """`wdq` over the arrivals at which the arms choose different servers."""
@@ -213,6 +218,7 @@ def wdq_coupled(record, horizon):
     needs_choices=True,
     observed_costs=True,
     nanoseconds=25.0,
+    assumes=[*RANDOMISED, "equal_service", "complete"],
 )
 def qdq_coupled(record, horizon):
     """`qdq` over the arrivals at which the arms choose different servers."""
@@ -220,7 +226,12 @@ def qdq_coupled(record, horizon):
 
 
 @register(
-    "mixed_dq_coupled", design="bernoulli", uses_horizon=True, needs_choices=True, nanoseconds=25.0
+    "mixed_dq_coupled",
+    design="bernoulli",
+    uses_horizon=True,
+    needs_choices=True,
+    nanoseconds=25.0,
+    assumes=[*RANDOMISED, *ASSUMED_BY_FIT],
 )
 def mixed_dq_coupled(record, horizon):
     """`mixed_dq` over the arrivals at which the arms choose different servers."""
@@ -233,6 +244,7 @@ def mixed_dq_coupled(record, horizon):
     uses_horizon=True,
     needs_choices=True,
     nanoseconds=25.0,
+    assumes=[*RANDOMISED, *ASSUMED_BY_FIT, "exponential"],
 )
 def mixed_dq_coupled_met(record, horizon):
     """`mixed_dq` over the arrivals at which the arms choose servers of different class or length."""

@@ -7,7 +7,13 @@ from queuebench.estimators.inference import batch_means_error, newey_west_error
 from queuebench.estimators.registry import Estimate, register, require_both_arms
 
 
-@register("naive", design="bernoulli", observed_costs=True)
+@register(
+    "naive",
+    design="bernoulli",
+    observed_costs=True,
+    estimand="arm difference",
+    assumes=["constant_share"],
+)
 def naive(record, horizon=None):
     """Mean observed response of the treated minus that of the controls.
 
@@ -16,7 +22,7 @@ def naive(record, horizon=None):
     return _difference(record)
 
 
-@register("group", design="group", observed_costs=True)
+@register("group", design="group", observed_costs=True, estimand="effect", assumes=["own_servers"])
 def group(record, horizon=None):
     """Mean response of the treated half of the servers minus that of the control half."""
     return _difference(record)

@@ -11,7 +11,7 @@ import math
 import numpy as np
 
 from queuebench.estimators.batch_means import difference, influence
-from queuebench.estimators.costs import Cost
+from queuebench.estimators.costs import ASSUMED_BY_FIT, Cost
 from queuebench.estimators.inference import (
     batch_means_error,
     influence_parts,
@@ -19,7 +19,7 @@ from queuebench.estimators.inference import (
     jackknife_parts,
     newey_west_error,
 )
-from queuebench.estimators.registry import Estimate, register
+from queuebench.estimators.registry import RANDOMISED, Estimate, register
 
 _VANISHING = 1e-12
 """Share of the two variances below which their difference's variance counts as zero."""
@@ -98,50 +98,79 @@ def mixed_effect(cost, moments, count, total):
     return mean[..., 1] - mean[..., 0]
 
 
-@register("wdq", design="bernoulli", uses_horizon=True)
+@register("wdq", design="bernoulli", uses_horizon=True, assumes=[*RANDOMISED, *ASSUMED_BY_FIT])
 def wdq(record, horizon):
     """Differences in Q with the fitted response-time cost."""
     return _weighted(record.windows(horizon), {Cost.FITTED: 1.0})
 
 
-@register("wdq_markov", design="bernoulli", uses_horizon=True)
+@register(
+    "wdq_markov",
+    design="bernoulli",
+    uses_horizon=True,
+    assumes=[*RANDOMISED, *ASSUMED_BY_FIT, "exponential"],
+)
 def wdq_markov(record, horizon):
     """Differences in Q with the response-time cost ``(queue_length + 1) / mu_hat``."""
     return _weighted(record.windows(horizon), {Cost.MARKOV: 1.0})
 
 
-@register("wdq_observed", design="bernoulli", uses_horizon=True, observed_costs=True)
+@register(
+    "wdq_observed", design="bernoulli", uses_horizon=True, observed_costs=True, assumes=RANDOMISED
+)
 def wdq_observed(record, horizon):
     """Differences in Q with the observed response times."""
     return _weighted(record.windows(horizon), {Cost.OBSERVED: 1.0})
 
 
-@register("qdq", design="bernoulli", uses_horizon=True, observed_costs=True)
+@register(
+    "qdq",
+    design="bernoulli",
+    uses_horizon=True,
+    observed_costs=True,
+    assumes=[*RANDOMISED, "complete"],
+)
 def qdq(record, horizon):
     """Differences in Q with the queue-length cost ``in_system / Lambda_hat``."""
     return _weighted(record.windows(horizon), {Cost.QUEUE: 1.0})
 
 
-@register("mixed_dq", design="bernoulli", uses_horizon=True)
+@register("mixed_dq", design="bernoulli", uses_horizon=True, assumes=[*RANDOMISED, *ASSUMED_BY_FIT])
 def mixed_dq(record, horizon):
     """The least variable mixture of `wdq` and `qdq`."""
     return _mixture(record, horizon, Cost.FITTED)
 
 
-@register("mixed_dq_markov", design="bernoulli", uses_horizon=True)
+@register(
+    "mixed_dq_markov",
+    design="bernoulli",
+    uses_horizon=True,
+    assumes=[*RANDOMISED, *ASSUMED_BY_FIT, "exponential"],
+)
 def mixed_dq_markov(record, horizon):
     """The least variable mixture of `wdq_markov` and `qdq`."""
     return _mixture(record, horizon, Cost.MARKOV)
 
 
-@register("wdq_uncentred", design="bernoulli", uses_horizon=True, needs_cycle=True)
+@register(
+    "wdq_uncentred",
+    design="bernoulli",
+    uses_horizon=True,
+    needs_cycle=True,
+    assumes=[*RANDOMISED, *ASSUMED_BY_FIT],
+)
 def wdq_uncentred(record, horizon):
     """`wdq` without centring by phase, to show what the centring removes."""
     return _weighted(record.windows(horizon), {Cost.FITTED_UNCENTRED: 1.0})
 
 
 @register(
-    "qdq_uncentred", design="bernoulli", uses_horizon=True, needs_cycle=True, observed_costs=True
+    "qdq_uncentred",
+    design="bernoulli",
+    uses_horizon=True,
+    needs_cycle=True,
+    observed_costs=True,
+    assumes=[*RANDOMISED, "complete"],
 )
 def qdq_uncentred(record, horizon):
     """`qdq` without centring by phase, to show what the centring removes."""

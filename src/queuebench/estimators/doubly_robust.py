@@ -31,16 +31,22 @@ short against the memory of the system.
 import numpy as np
 
 from queuebench.estimators.batch_means import BLOCKS, block_of
+from queuebench.estimators.costs import ASSUMED_BY_FIT
 from queuebench.estimators.coupled import estimate_mixed
 from queuebench.estimators.cross_fitted_values import FOLDS, fitted_values, stretches
-from queuebench.estimators.registry import register
+from queuebench.estimators.registry import RANDOMISED, register
 from queuebench.estimators.weighted_windows import empty_sums
 from queuebench.estimators.windows import FRESH_SUM_EVERY, add_up
 from queuebench.jit import kernel
 
 
 @register(
-    "doubly_robust_dq", design="bernoulli", uses_horizon=True, needs_choices=True, nanoseconds=900.0
+    "doubly_robust_dq",
+    design="bernoulli",
+    uses_horizon=True,
+    needs_choices=True,
+    nanoseconds=900.0,
+    assumes=[*RANDOMISED, *ASSUMED_BY_FIT],
 )
 def doubly_robust_dq(record, horizon):
     """`mixed_dq_coupled` with cross-fitted values at both ends of the window."""

@@ -27,11 +27,12 @@ from typing import NamedTuple
 import numpy as np
 
 from queuebench.estimators.batch_means import BLOCKS, block_of
+from queuebench.estimators.costs import ASSUMED_BY_FIT
 from queuebench.estimators.coupled import NEVER_APART, TOO_SHORT, estimate_mixed
 from queuebench.estimators.cross_fitted_values import FOLDS, fitted_values, stretches
 from queuebench.estimators.dq_lambda import follow
 from queuebench.estimators.inference import jackknife_error, jackknife_parts
-from queuebench.estimators.registry import register
+from queuebench.estimators.registry import RANDOMISED, register
 from queuebench.estimators.weighted_windows import empty_sums
 from queuebench.jit import kernel
 
@@ -42,6 +43,7 @@ from queuebench.jit import kernel
     uses_horizon=True,
     needs_choices=True,
     nanoseconds=1200.0,
+    assumes=[*RANDOMISED, *ASSUMED_BY_FIT],
 )
 def doubly_robust_dq_lambda(record, horizon):
     """`dq_lambda_coupled` on temporal differences of cross-fitted values."""

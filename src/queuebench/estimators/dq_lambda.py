@@ -29,9 +29,9 @@ charged to all earlier starts at once.
 import numpy as np
 
 from queuebench.estimators.batch_means import BLOCKS, block_of
-from queuebench.estimators.costs import Cost, Costs
+from queuebench.estimators.costs import ASSUMED_BY_FIT, Cost, Costs
 from queuebench.estimators.coupled import estimate_mixed
-from queuebench.estimators.registry import register, require_both_arms
+from queuebench.estimators.registry import RANDOMISED, register, require_both_arms
 from queuebench.estimators.weighted_windows import (
     CHOICES,
     COSTS,
@@ -44,14 +44,25 @@ from queuebench.jit import kernel
 _MIXED = [Cost.FITTED, Cost.QUEUE]
 
 
-@register("dq_lambda", design="bernoulli", uses_horizon=True, nanoseconds=50.0)
+@register(
+    "dq_lambda",
+    design="bernoulli",
+    uses_horizon=True,
+    nanoseconds=50.0,
+    assumes=[*RANDOMISED, *ASSUMED_BY_FIT],
+)
 def dq_lambda(record, horizon):
     """`mixed_dq` with a fading memory as long as the horizon."""
     return estimate_mixed(trace_sums(record, horizon), Weighting.ALL, (0, 1))
 
 
 @register(
-    "dq_lambda_coupled", design="bernoulli", uses_horizon=True, needs_choices=True, nanoseconds=50.0
+    "dq_lambda_coupled",
+    design="bernoulli",
+    uses_horizon=True,
+    needs_choices=True,
+    nanoseconds=50.0,
+    assumes=[*RANDOMISED, *ASSUMED_BY_FIT],
 )
 def dq_lambda_coupled(record, horizon):
     """`mixed_dq_coupled` with a fading memory as long as the horizon."""

@@ -8,15 +8,18 @@ compared, and are not chosen.
 
 import math
 
+from queuebench.estimators.costs import ASSUMED_BY_FIT
 from queuebench.estimators.differences_in_q import mixed_dq
-from queuebench.estimators.registry import register
+from queuebench.estimators.registry import RANDOMISED, register
 
 _TOLERANCE = 2.0
 """How many standard errors of the difference a longer horizon may be away. With 1 the rule flees from noise
 to the longest horizons: one of four comparisons fails by chance in most records."""
 
 
-@register("mixed_dq_auto", design="bernoulli", needs_grid=True)
+@register(
+    "mixed_dq_auto", design="bernoulli", needs_grid=True, assumes=[*RANDOMISED, *ASSUMED_BY_FIT]
+)
 def mixed_dq_auto(record, horizon=None):
     """`mixed_dq` at the horizon that Lepski's rule chooses from the study's grid.
 

@@ -33,7 +33,7 @@ from queuebench.estimators.batch_means import (
     influence,
 )
 from queuebench.estimators.inference import batch_means_error, newey_west_error
-from queuebench.estimators.registry import Estimate, register, require_both_arms
+from queuebench.estimators.registry import RANDOMISED, Estimate, register, require_both_arms
 from queuebench.jit import kernel
 
 FEWEST_JOBS = 1000
@@ -42,7 +42,13 @@ FEWEST_JOBS = 1000
 _ROUNDING = 1e-9
 
 
-@register("horvitz_thompson", design="bernoulli", observed_costs=True)
+@register(
+    "horvitz_thompson",
+    design="bernoulli",
+    observed_costs=True,
+    estimand="effect",
+    assumes=RANDOMISED,
+)
 def horvitz_thompson(record, horizon=None):
     """Mean response after a run of treated arrivals minus that after a run of controls."""
     setting = record.setting

@@ -27,10 +27,12 @@ from queuebench.estimators.batch_means import batch_count
 from queuebench.estimators.costs import Costs
 from queuebench.estimators.inference import jackknife_error, jackknife_parts, totals_left_out
 from queuebench.estimators.occupancy import Occupancy
-from queuebench.estimators.registry import Estimate, EstimationError, register
+from queuebench.estimators.registry import RANDOMISED, Estimate, EstimationError, register
 from queuebench.estimators.weighted_windows import CHOICES
 from queuebench.jit import kernel
 
+LENGTHS_ARE_THE_STATE = ("equal_service", "size_blind", "queue_state", "exponential", "complete")
+"""What is assumed where a value depends on queue lengths alone."""
 LEVELS = 14
 _CURVED = 5
 _BETWEEN = 2
@@ -45,7 +47,12 @@ TRACE = 0.95
 
 
 @register(
-    "lstd_dq", design="bernoulli", needs_choices=True, needs_constant_rate=True, nanoseconds=400.0
+    "lstd_dq",
+    design="bernoulli",
+    needs_choices=True,
+    needs_constant_rate=True,
+    nanoseconds=400.0,
+    assumes=[*RANDOMISED, *LENGTHS_ARE_THE_STATE],
 )
 def lstd_dq(record, horizon=None):
     """LSTD(0) with features of the queue lengths."""
@@ -58,6 +65,7 @@ def lstd_dq(record, horizon=None):
     needs_choices=True,
     needs_constant_rate=True,
     nanoseconds=400.0,
+    assumes=[*RANDOMISED, *LENGTHS_ARE_THE_STATE],
 )
 def lstd_dq_trace(record, horizon=None):
     """LSTD(lambda), which leans less on the queue lengths being the state."""

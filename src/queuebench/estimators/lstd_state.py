@@ -36,7 +36,7 @@ from queuebench.estimators.lstd import (
     server_groups,
     slices,
 )
-from queuebench.estimators.registry import register
+from queuebench.estimators.registry import RANDOMISED, register
 from queuebench.estimators.residual import EDGES, excess_at, fit_excess
 from queuebench.estimators.server_states import ServerStates
 from queuebench.estimators.weighted_windows import CHOICES
@@ -51,7 +51,8 @@ _PAIRS = _LEVELS + _WORKS + _SEEN_LEVELS  # where sums by both lengths begin
 
 @register(
     "lstd_dq_state", design="bernoulli", needs_choices=True, needs_structure=True,
-    needs_constant_rate=True, nanoseconds=900.0
+    needs_constant_rate=True, nanoseconds=900.0,
+ assumes=[*RANDOMISED, "equal_service", "size_blind", "first_come", "structure", "complete"],
 )  # fmt: skip
 def lstd_dq_state(record, horizon=None):
     """LSTD(0) with features of queue lengths, services in progress, and lengths seen."""

@@ -32,7 +32,7 @@ import numpy as np
 from queuebench.estimators.batch_means import BLOCKS, block_of
 from queuebench.estimators.costs import last_departures
 from queuebench.estimators.coupled import estimate_fixed
-from queuebench.estimators.registry import register, require_both_arms
+from queuebench.estimators.registry import RANDOMISED, register, require_both_arms
 from queuebench.estimators.weighted_windows import empty_sums
 from queuebench.jit import inlined, kernel
 
@@ -45,7 +45,7 @@ _ONE_COST = np.ones(1)
 
 @register(
     "neighbours_window", design="bernoulli", uses_horizon=True, needs_choices=True,
-    observed_costs=True, nanoseconds=20.0,
+    observed_costs=True, nanoseconds=20.0, assumes=[*RANDOMISED, "equal_service"],
 )  # fmt: skip
 def neighbours_window(record, horizon):
     """Neighbours are the jobs that join either chosen server within the horizon."""
@@ -55,7 +55,12 @@ def neighbours_window(record, horizon):
 
 
 @register(
-    "neighbours_busy", design="bernoulli", needs_choices=True, observed_costs=True, nanoseconds=20.0
+    "neighbours_busy",
+    design="bernoulli",
+    needs_choices=True,
+    observed_costs=True,
+    nanoseconds=20.0,
+    assumes=[*RANDOMISED, "equal_service", "complete"],
 )
 def neighbours_busy(record, horizon=None):
     """Neighbours are the jobs that join either chosen server until it is next idle."""

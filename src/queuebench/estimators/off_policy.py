@@ -30,8 +30,20 @@ import numpy as np
 
 from queuebench.estimators.batch_means import batch_count
 from queuebench.estimators.inference import jackknife_error
-from queuebench.estimators.lstd import RARE, Features, least_squares, transitions
-from queuebench.estimators.registry import Estimate, EstimationError, register, require_both_arms
+from queuebench.estimators.lstd import (
+    LENGTHS_ARE_THE_STATE,
+    RARE,
+    Features,
+    least_squares,
+    transitions,
+)
+from queuebench.estimators.registry import (
+    RANDOMISED,
+    Estimate,
+    EstimationError,
+    register,
+    require_both_arms,
+)
 
 
 @register(
@@ -40,6 +52,8 @@ from queuebench.estimators.registry import Estimate, EstimationError, register, 
     needs_choices=True,
     needs_constant_rate=True,
     nanoseconds=450.0,
+    estimand="effect",
+    assumes=[*RANDOMISED, *LENGTHS_ARE_THE_STATE],
 )
 def lstd_off_policy(record, horizon=None):
     """Difference of the arms' average costs, by importance weights; it reads only the choices made."""
@@ -52,6 +66,8 @@ def lstd_off_policy(record, horizon=None):
     needs_choices=True,
     needs_constant_rate=True,
     nanoseconds=450.0,
+    estimand="effect",
+    assumes=LENGTHS_ARE_THE_STATE,
 )
 def lstd_off_policy_coupled(record, horizon=None):
     """Difference of the arms' average costs, by the choices that each arm would have made."""

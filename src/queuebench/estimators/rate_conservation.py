@@ -16,16 +16,19 @@ the same reason.
 Assumptions: those of the coupled forms, and exponential service.
 """
 
-from queuebench.estimators.costs import Cost
+from queuebench.estimators.costs import ASSUMED_BY_FIT, Cost
 from queuebench.estimators.coupled import mixed_estimate
-from queuebench.estimators.registry import register
+from queuebench.estimators.registry import RANDOMISED, register
 from queuebench.estimators.weighted_windows import CONTROLS, COSTS, Weighting
 
 _RESPONSE_COSTS = (Cost.FITTED, Cost.OBSERVED)
 _CONTROLS = tuple(range(COSTS, COSTS + CONTROLS))
+_ASSUMED = (*RANDOMISED, *ASSUMED_BY_FIT, "exponential")
 
 
-@register("mixed_dq_controls", design="bernoulli", uses_horizon=True, nanoseconds=200.0)
+@register(
+    "mixed_dq_controls", design="bernoulli", uses_horizon=True, nanoseconds=200.0, assumes=_ASSUMED
+)
 def mixed_dq_controls(record, horizon):
     """Response costs with eight controls, over all arrivals."""
     return mixed_estimate(record, horizon, Weighting.ALL, _RESPONSE_COSTS, _CONTROLS)
@@ -37,6 +40,7 @@ def mixed_dq_controls(record, horizon):
     uses_horizon=True,
     needs_choices=True,
     nanoseconds=200.0,
+    assumes=_ASSUMED,
 )
 def mixed_dq_coupled_controls(record, horizon):
     """The same over the arrivals at which the arms choose different servers."""

@@ -11,6 +11,27 @@ from typing import NamedTuple
 
 import numpy as np
 
+ESTIMANDS = ("effect", "slope", "arm difference")
+"""What an estimate is of: all treated minus none (of halves of the system in the group design); the slope of
+the mean response in the treated share, at the share run; or treated minus control jobs as they were run."""
+
+ASSUMPTIONS = {
+    "equal_service": "a job needs the same service in either arm",
+    "size_blind": "the service that a job needs does not depend on where its policy sends it",
+    "queue_state": "jobs that meet equally long queues at equally fast servers respond alike in both arms",
+    "first_come": "servers work on one job at a time, in order of arrival",
+    "exponential": "service times are exponential, so that queue lengths are the state of the system",
+    "structure": "policies, speeds, travel time and information are those described",
+    "independent_assignment": "every arrival's arm was drawn independently of the others",
+    "constant_share": "the treated share was the same throughout",
+    "complete": "the record holds every job, so that queues can be counted from it",
+    "own_servers": "each arm has its own servers",
+}
+"""What estimators may assume of a record, and what a record may show to be false."""
+
+RANDOMISED = ("independent_assignment", "constant_share")
+"""What is assumed where arms are compared by weights that one probability of treatment gives."""
+
 
 class Estimate(NamedTuple):
     """What an estimator says about one record.
@@ -101,6 +122,10 @@ class Estimator:
     nanoseconds : float
         About how much CPU time it takes per arrival (and horizon, if it uses one) beside the others, as
         `make bench` prints it; for telling what a study will cost.
+    estimand : {"effect", "slope", "arm difference"}
+        See `ESTIMANDS`.
+    assumes : frozenset of str
+        Keys of `ASSUMPTIONS`; where one is false its estimates mislead.
     """
 
     name: str
@@ -114,6 +139,8 @@ class Estimator:
     needs_structure: bool = False
     needs_constant_rate: bool = False
     nanoseconds: float = 8.0
+    estimand: str = "slope"
+    assumes: frozenset[str] = frozenset(ASSUMPTIONS)
 
 
 _ESTIMATORS: dict[str, Estimator] = {}
@@ -122,18 +149,30 @@ _ESTIMATORS: dict[str, Estimator] = {}
 def register(
     name, *, design, uses_horizon=False, needs_cycle=False, needs_grid=False, observed_costs=False,
     needs_choices=False, needs_structure=False, needs_constant_rate=False, nanoseconds=8.0,
+    estimand="slope", assumes=tuple(ASSUMPTIONS),
 ):  # fmt: skip
     """Return a decorator that registers an estimator for records of a kind of design.
 
-    The keywords are the attributes of `Estimator`.
+    The keywords are the attributes of `Estimator`. One that does not say what it assumes is taken to assume
+    everything, so that a finding never spares it for want of a word.
+
+    Raises
+    ------
+    ValueError
+        If the name is taken, or the estimand or an assumption is not a known one.
     """
+    if estimand not in ESTIMANDS:
+        raise ValueError(f"{name}: no estimand is named {estimand!r}; known are {ESTIMANDS}")
+    if unknown := set(assumes) - set(ASSUMPTIONS):
+        raise ValueError(f"{name}: no assumption is named {min(unknown)!r}; see ASSUMPTIONS")
 
     def decorate(function):
         if name in _ESTIMATORS:
             raise ValueError(f"an estimator named {name} is registered already")
         _ESTIMATORS[name] = Estimator(
             name, function, design, uses_horizon, needs_cycle, needs_grid, observed_costs,
-            needs_choices, needs_structure, needs_constant_rate, nanoseconds,
+            needs_choices, needs_structure, needs_constant_rate, nanoseconds, estimand,
+            frozenset(assumes),
         )  # fmt: skip
         return function
 
@@ -148,6 +187,28 @@ def known_estimators():
 def all_estimators():
     """Return all registered estimators."""
     return list(_ESTIMATORS.values())
+
+
+def assuming(*assumptions, design=None):
+    """Return the names of the estimators that assume any of some things.
+
+    Parameters
+    ----------
+    *assumptions : str
+        Keys of `ASSUMPTIONS`.
+    design : str, optional
+        Only estimators for records of this kind of design.
+
+    Returns
+    -------
+    tuple of str
+        In the order of their registration.
+    """
+    return tuple(
+        entry.name
+        for entry in _ESTIMATORS.values()
+        if entry.assumes.intersection(assumptions) and design in (None, entry.design)
+    )
 
 
 def estimators_for(

@@ -115,7 +115,14 @@ class Replay:
     check: Check
 
 
-@register("replay", design="bernoulli", needs_structure=True, nanoseconds=400.0)
+@register(
+    "replay",
+    design="bernoulli",
+    needs_structure=True,
+    nanoseconds=400.0,
+    estimand="effect",
+    assumes=["equal_service", "size_blind", "first_come", "structure", "complete"],
+)
 def replay(record, horizon=None):
     """Mean response of all recorded jobs replayed as treated minus replayed as controls."""
     return replay_record(record, record.setting.structure).estimate

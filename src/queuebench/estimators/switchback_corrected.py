@@ -51,7 +51,13 @@ class Sums(NamedTuple):
     lagged: np.ndarray  # (2, 5): by arm, of 1, x, y, x^2, x y, with x = X(t) and y = X(t + l)
 
 
-@register("switchback_corrected", design="switchback", observed_costs=True)
+@register(
+    "switchback_corrected",
+    design="switchback",
+    observed_costs=True,
+    estimand="effect",
+    assumes=["complete"],
+)
 def switchback_corrected(record, horizon=None):
     """Effect of the arm in force and of the share of treatment that the system remembers."""
     period = record.setting.period

@@ -5,6 +5,8 @@ from typing import NamedTuple
 DROPPED = "dropped"
 WARNING = "warning"
 NOTE = "note"
+EVERY = ("*",)
+"""In place of names: every estimator."""
 
 
 class Finding(NamedTuple):
@@ -20,9 +22,28 @@ class Finding(NamedTuple):
         Rows or other things concerned.
     text : str
         One sentence.
+    forbids : tuple of str
+        Names of the estimators whose numbers must not be used because of it, or `EVERY`.
     """
 
     kind: str
     name: str
     count: int
     text: str
+    forbids: tuple[str, ...] = ()
+
+
+def forbidden(findings, name):
+    """Return the findings because of which an estimator's numbers must not be used.
+
+    Parameters
+    ----------
+    findings : list of Finding
+    name : str
+        Of the estimator.
+
+    Returns
+    -------
+    list of Finding
+    """
+    return [found for found in findings if found.forbids == EVERY or name in found.forbids]

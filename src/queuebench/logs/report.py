@@ -77,6 +77,8 @@ def _field(value):
         return ""
     if isinstance(value, bool):
         return "true" if value else "false"
+    if isinstance(value, tuple):
+        return " ".join(value)
     # NumPy's numbers are floats too, but write themselves as np.float64(..).
     return repr(float(value)) if isinstance(value, float) else value
 
