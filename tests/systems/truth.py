@@ -124,6 +124,13 @@ TRUTHS = {
     ("fcfs_deterministic", "medium", 0.7): (-0.20058, 0.00031, 1.33232),
     ("fcfs_deterministic", "medium", 0.85): (-0.31859, 0.00082, 1.67678),
     ("fcfs_deterministic", "strong", 0.7): (-0.83690, 0.00260, 2.16921),
+    ("fcfs_deterministic", "strong", 0.85): (-2.16855, 0.01245, 3.84533),
+    ("fcfs_pareto", "weak", 0.7): (-0.16887, 0.00082, 1.47160),
+    ("fcfs_pareto", "weak", 0.85): (-0.28294, 0.00144, 1.96122),
+    ("fcfs_pareto", "medium", 0.7): (-0.28199, 0.00107, 1.47160),
+    ("fcfs_pareto", "medium", 0.85): (-0.45127, 0.00194, 1.96122),
+    ("fcfs_pareto", "strong", 0.7): (-1.55085, 0.02472, 3.02244),
+    ("fcfs_pareto", "strong", 0.85): (-3.98286, 0.06141, 5.94407),
     ("two_classes_quiet", "weak", 0.7): (-0.27412, 0.00163, 1.80726),
     ("two_classes_quiet", "weak", 0.85): (-0.35666, 0.00568, 2.68163),
     ("two_classes_quiet", "medium", 0.7): (-0.39440, 0.00172, 1.80726),
@@ -136,6 +143,13 @@ TRUTHS = {
     ("abandonment_lost", "medium", 0.85): (-0.19479, 0.00068, 1.46998),
     ("abandonment_lost", "strong", 0.7): (-0.29565, 0.00072, 1.61556),
     ("abandonment_lost", "strong", 0.85): (-0.31247, 0.00089, 1.78245),
+    ("batch_arrivals", "weak", 0.7): (-0.23504, 0.00128, 2.21372),
+    ("cycle", "weak", 0.7): (-0.30799, 0.00145, 2.00093),
+    ("cycle", "weak", 0.85): (-0.48143, 0.00355, 4.56106),
+    ("cycle", "medium", 0.7): (-0.51289, 0.00193, 2.00093),
+    ("cycle", "medium", 0.85): (-0.78564, 0.00409, 4.56106),
+    ("cycle", "strong", 0.7): (-2.25508, 0.01090, 4.25602),
+    ("cycle", "strong", 0.85): (-4.66086, 0.03222, 9.22192),
 }
 # fmt: on
 """Effect, standard error and control's mean response, of `python -m tests.systems.truth`."""
