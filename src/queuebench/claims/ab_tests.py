@@ -275,8 +275,6 @@ def _by_horizon(tables, scenarios, estimator):
 def _little(tables, families):
     found = []
     for _, row in tables["truth"].iterrows():
-        if pd.isna(row["gte_queue"]):
-            continue
         place = {key: row[key] for key in CELL}
         error = row["little_se"] / row["response_control"]
         difference = (row["gte_queue"] - row["gte"]) / row["response_control"]
