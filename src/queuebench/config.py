@@ -211,8 +211,16 @@ class Truth(_Strict):
         0.002,
         description="Where the effect is small: as a share of the control's mean response.",
     )
+    records: int = Field(
+        400,
+        ge=0,
+        description=(
+            "Least length of the two pure runs, in records of one replicate, where an estimator replays "
+            "records; a sixteenth of it elsewhere."
+        ),
+    )
     max_arrivals: int = Field(
-        5_000_000, ge=1000, description="Cap on the arrivals of each of the two pure runs."
+        100_000_000, ge=1000, description="Cap on the arrivals of each of the two pure runs."
     )
     exact_states: int = Field(
         400_000,

@@ -5,7 +5,7 @@ Rules pass these as params, so that a change reruns the jobs it concerns and no 
 
 import queuebench.estimators  # noqa: F401 (importing registers)
 from queuebench.estimators.registry import all_estimators
-from queuebench.estimators.setting import applying
+from queuebench.estimators.setting import applying, truth_arrivals
 from queuebench.fingerprint import fingerprint
 from queuebench.queueing.policies import policy
 
@@ -45,6 +45,7 @@ def truth_params(cell):
     """Return settings and code of a job that simulates the truth."""
     return {
         "cell": _without_exact(cell.to_dict(*_SYSTEM, "truth")),
+        "least_arrivals": truth_arrivals(cell),
         "code": _code(cell, "queuebench.truth", _policies),
     }
 

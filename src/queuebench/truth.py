@@ -62,18 +62,22 @@ def write_truth(cell, truth, path):
         pq.write_table(table([row | truth._asdict()], TRUTH_SCHEMA), partial)
 
 
-def simulate_truth(cell, progress=lambda message: None):
+def simulate_truth(cell, progress=lambda message: None, least_arrivals=0):
     """Simulate both policies alone until the effect's standard error is small enough.
 
     Both runs see the same arrival times, service requirements per arrival and routing randomness.
     They stop when the batch-means standard error of the paired difference is at most
-    ``max(relative * |GTE|, of_response * response_control)``, or at the cap.
+    ``max(relative * |GTE|, of_response * response_control)`` after at least the wanted arrivals, or at
+    the cap.
 
     Parameters
     ----------
     cell : queuebench.config.Cell
     progress : Callable
         Called with a line of text now and then.
+    least_arrivals : int
+        Of each run, so that the truth is known better than by the best estimator compared with it; see
+        `queuebench.estimators.setting.truth_arrivals`.
 
     Returns
     -------
@@ -94,7 +98,7 @@ def simulate_truth(cell, progress=lambda message: None):
             tolerance = max(
                 wanted.relative * abs(estimate.gte), wanted.of_response * estimate.response_control
             )
-            if estimate.gte_se <= tolerance:
+            if estimate.gte_se <= tolerance and estimate.arrivals >= least_arrivals:
                 return estimate
             check_at = math.ceil(1.25 * tally.complete)
     estimate = tally.estimate(capped=True)

@@ -5,8 +5,6 @@ Each function returns the evidence for one claim from the study's tables, over t
 
 import math
 
-import pandas as pd
-
 from queuebench.claims.comparison import (
     difference,
     log_mse,
