@@ -125,14 +125,14 @@ def _structure(experiment):
 
 
 _OTHERS = 4.0
-"""Times replay's standard deviation that estimators which are not told the system have, at the least."""
+"""Times replay's standard deviation that other estimators have, at the least, if they have little bias."""
 
 
 def truth_arrivals(cell):
     """Return the least length of a simulated truth that the cell's estimators are compared with.
 
     Two pure runs on common random numbers are a replay of one long record, so a truth of as many
-    arrivals as k records has the error of the mean of k replays. It must not depend on the number of
+    arrivals as k records has about the error of the mean of k replays. It must not depend on the number of
     replicates: more of them change no truth.
 
     Parameters
