@@ -215,7 +215,7 @@ STUDY_TARGETS = [
 CLAIM_TABLES = {
     **(
         {
-            "mse": "results/tables/mse.csv",
+            "estimates": "results/estimates.parquet",
             "truth": "results/truth.parquet",
             "diagnostics": "results/diagnostics.parquet",
         }

@@ -171,3 +171,18 @@ def test_unreadable_files_are_named(tmp_path):
     (tmp_path / "list.yaml").write_text("- 1\n")
     with pytest.raises(StudyError, match="must be a mapping"):
         load_study(tmp_path / "list.yaml")
+
+
+@pytest.mark.parametrize(
+    ("keys", "main"),
+    [
+        ({}, 30.0),
+        ({"horizon": 7.0}, 7.0),
+        ({"horizon": 10.0, "horizons": [10.0, 30.0]}, 10.0),
+        ({"horizons": [10.0, 30.0]}, 30.0),
+        ({"horizon": 12.0, "horizons": [1.0, 10.0, 100.0]}, 10.0),
+        ({"horizon": 20.0, "horizons": [30.0, 10.0]}, 10.0),
+    ],
+)
+def test_the_main_horizon_is_the_studys_or_the_nearest_to_it(make_cell, keys, main):
+    assert make_cell(**keys).experiment.main_horizon == main

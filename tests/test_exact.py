@@ -34,7 +34,8 @@ def test_out_of_reach_is_said_with_the_number_of_states(make_cell):
 def simulated(gte):
     return pd.DataFrame(
         [{"scenario": "tested", "load": 0.7, "source": "simulated", "gte": gte, "gte_se": 0.01,
-          "response_control": 1.0, "response_treatment": 1.0 + gte}]
+          "response_control": 1.0, "response_treatment": 1.0 + gte, "gte_queue": gte,
+          "gte_queue_se": 0.02, "little_se": 0.001}]
     )  # fmt: skip
 
 
@@ -46,6 +47,9 @@ def test_the_truth_is_exact_where_it_is_known(make_cell):
     row = table.iloc[0]
     assert row["source"] == "exact"
     assert abs(row["gte"] + 0.252782) < row["gte_se"] + 1e-6
+    assert row["response_control_se"] + row["response_treatment_se"] == row["gte_se"]
+    # One side exact, the other simulated: not the error of two quantities from one run.
+    assert row["little_se"] == pytest.approx(np.hypot(0.02, row["gte_se"]))
     assert row["z_against_exact"] == pytest.approx((-0.26 + 0.252782) / 0.01, abs=0.1)
     with pytest.raises(TruthMismatchError, match="standard errors from the exact"):
         truth_table(simulated(-0.35), [found])

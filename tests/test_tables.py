@@ -2,9 +2,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from queuebench.figures.coverage import draw_coverage
 from queuebench.figures.truncation import draw_truncation
 from queuebench.figures.winners import draw_winners
 from queuebench.tables.checks import checks_table, warnings
+from queuebench.tables.coverage import coverage_table
 from queuebench.tables.crossover import crossing, crossover_table, verdict
 from queuebench.tables.disagreement import disagreement_table
 from queuebench.tables.mse import mse_table, summarise
@@ -18,6 +20,7 @@ def fabricated(estimators, replicates=400, gte=-1.0, gte_se=0.0, arrivals=1000, 
     rows = [
         {
             "scenario": "s", "load": 0.5, "design": design, "estimator": name, "horizon": horizon,
+            "main": True,
             "replicate": r, "estimate": gte + bias + sd * rng.normal(), "arrivals": arrivals, "note": "",
             "check": np.nan,
         }
@@ -33,9 +36,9 @@ def test_summary_by_hand():
     assert found["mean"] == 3.0
     assert found["bias"] == 1.0
     assert found["sd"] == pytest.approx(np.sqrt(14 / 3))
-    assert found["mse"] == pytest.approx((1 + 0 + 1 + 16) / 4)
+    assert found["mse"] == pytest.approx((1 + 0 + 1 + 16) / 4 - 0.25)
     assert found["bias_se"] == pytest.approx(np.hypot(np.sqrt(14 / 3) / 2, 0.5))
-    assert found["relative_rmse"] == pytest.approx(np.sqrt(4.5) / 2)
+    assert found["relative_rmse"] == pytest.approx(np.sqrt(4.25) / 2)
 
 
 def test_standard_errors_of_sd_and_mse_match_their_spread():
@@ -48,9 +51,34 @@ def test_standard_errors_of_sd_and_mse_match_their_spread():
         assert claimed == pytest.approx(spread, rel=0.08)
 
 
+def test_the_truths_error_is_in_standard_errors_and_not_in_the_mse():
+    """Over 4000 samples of 50 with a truth as uncertain as a mean of seven of them.
+
+    The mean of the MSE to four standard errors of 4000 values; standard errors to 8 %: the relative
+    error of a spread is 1.1 %, and they are linearised.
+    """
+    rng = np.random.default_rng(1)
+    bias, sd, gte, gte_se = 2.0, 1.0, -8.0, 0.4
+    found = pd.DataFrame(
+        summarise(rng.normal(gte + bias, sd, 50), gte + gte_se * rng.normal(), gte_se)
+        for _ in range(4000)
+    )
+    four = 4 * found["mse"].std() / np.sqrt(4000)
+    assert found["mse"].mean() == pytest.approx(bias**2 + sd**2, abs=four)
+    assert four < gte_se**2
+    for name in ("bias", "mse", "relative_rmse"):
+        assert found[f"{name}_se"].mean() == pytest.approx(found[name].std(), rel=0.08)
+
+
+def test_the_mse_is_never_below_the_spread():
+    values = np.array([-0.1, 0.1])
+    assert summarise(values, 0.05, 1.0)["mse"] == pytest.approx(0.01)
+
+
 def test_a_single_replicate_has_no_spread():
     found = summarise(np.array([1.0]), 2.0, 0.1)
-    assert found["mse"] == 1.0
+    assert found["mse"] == pytest.approx(0.99)
+    assert np.isnan(found["relative_rmse_se"])
     assert np.isnan(found["sd"])
     assert np.isnan(found["mse_se"])
 
@@ -111,8 +139,6 @@ def test_verdicts():
 
 
 def test_coverage_counts_intervals_and_uses_exact_estimands():
-    from queuebench.tables.coverage import coverage_table
-
     estimates, truth = fabricated(
         {("b", "naive", np.nan): (0.5, 0.1), ("b", "dq", 30.0): (0.0, 0.2)}
     )
@@ -140,6 +166,62 @@ def test_coverage_counts_intervals_and_uses_exact_estimands():
     assert row["lower"] < 0.95 < row["upper"]
     assert row["estimand_source"] == "exact"
     assert table.loc[("dq", "estimand", 90), "estimand_source"] == "mean"
+
+
+def with_intervals(estimates, error):
+    for level, z in ((90, 1.645), (95, 1.96)):
+        estimates[f"lower_{level}"] = estimates["estimate"] - z * error
+        estimates[f"upper_{level}"] = estimates["estimate"] + z * error
+    return estimates
+
+
+def test_coverage_of_the_effect_allows_for_the_truths_own_error():
+    """200 studies of 50 replicates whose truth is as uncertain as an estimate; the target is 95 %.
+
+    A study's truth is common to its replicates, so shares vary by some 0.09 between studies: the bound
+    is four standard errors of 200 of them. Without the truth's error the mean would be 0.83.
+    """
+    found = []
+    for seed in range(200):
+        estimates, truth = fabricated({("b", "e", np.nan): (0.0, 0.2)}, 50, gte_se=0.2, seed=seed)
+        truth["gte"] += 0.2 * np.random.default_rng([seed, 1]).normal()
+        table = coverage_table(with_intervals(estimates, 0.2), truth)
+        row = table[(table["target"] == "gte") & (table["level"] == 95)]
+        found.append(row["coverage"].item())
+    assert np.mean(found) == pytest.approx(0.95, abs=4 * 0.09 / np.sqrt(200))
+
+
+def test_an_estimator_without_a_standard_error_stays_in_the_table_of_coverage():
+    estimates, truth = fabricated({("b", "e", np.nan): (0.0, 0.2)}, replicates=9)
+    estimates = with_intervals(estimates, np.nan).assign(note="the record is too short")
+    table = coverage_table(estimates, truth)
+    assert set(zip(table["target"], table["level"], strict=True)) == {
+        (target, level) for target in ("estimand", "gte") for level in (90, 95)
+    }
+    assert table["coverage"].isna().all()
+    assert (table["replicates"] == 0).all()
+    assert (table["note"] == "the record is too short").all()
+    assert "no confidence intervals" in draw_coverage(table).axes[0].texts[0].get_text()
+
+
+def test_errors_of_checks_and_of_winners_match_their_spread():
+    """Over 300 studies of 60 replicates: the relative error of a spread is 4 %, the bound four of them."""
+    found, won = [], []
+    rows = {("b", "replay", np.nan): (0.5, 1.0), ("b", "far", np.nan): (9.0, 1.0)}
+    for seed in range(300):
+        estimates, truth = fabricated(rows, 60, gte_se=0.1, seed=seed)
+        truth["gte"] += 0.1 * np.random.default_rng([seed, 1]).normal()
+        found.append(checks_table(estimates.assign(check=0.5), truth).iloc[0])
+        if seed < 40:
+            won.append(winners_table(estimates, truth, seed, []).iloc[0])
+    found, won = pd.DataFrame(found), pd.DataFrame(won)
+    for name in ("bias", "sd", "right_sign"):
+        spread = found[name].astype(float).std()
+        assert found[f"{name}_se"].mean() == pytest.approx(spread, rel=0.16), name
+    # 40 studies: 11 %; the MSE of a short experiment is nearly all variance.
+    for name in ("rmse", "relative_rmse"):
+        spread = won[name].astype(float).std()
+        assert won[f"{name}_se"].mean() == pytest.approx(spread, rel=0.45), name
 
 
 def test_the_winner_changes_with_length_and_ties_are_not_clear():

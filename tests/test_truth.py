@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+from queuebench.estimators.setting import truth_arrivals
 from queuebench.truth import simulate_truth
 
 
@@ -29,6 +30,19 @@ def test_equal_arms_stop_early_with_no_effect(make_cell):
     truth = simulate_truth(make_cell(control=policy, treatment=policy))
     assert truth.gte == 0.0
     assert truth.arrivals < 1_000_000
+
+
+def test_a_truth_is_as_long_as_the_estimators_compared_with_it_deserve(make_cell):
+    keys = {"arrivals": 1600, "truth": {"records": 100, "max_arrivals": 1_000_000}}
+    both = make_cell(estimators=["naive", "replay"], replicates=7, **keys)
+    assert truth_arrivals(both) == 160_000
+    assert truth_arrivals(make_cell(estimators=["naive"], replicates=900, **keys)) == 10_000
+    keys["truth"]["max_arrivals"] = 100_000
+    assert truth_arrivals(make_cell(estimators=["replay"], **keys)) == 100_000
+    policy = {"policy": "power_of_d", "d": 2}
+    truth = simulate_truth(make_cell(control=policy, treatment=policy), least_arrivals=600_000)
+    assert 600_000 <= truth.arrivals < 1_000_000
+    assert not truth.capped
 
 
 def test_the_cap_is_said(make_cell):

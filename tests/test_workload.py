@@ -9,10 +9,11 @@ from queuebench.batches import simulate_and_estimate
 from queuebench.checks import check_cell
 from queuebench.config import StudyError, WorkloadFile, parse_study, resolve
 from queuebench.experiment import simulate_batch, simulate_trace
+from queuebench.model import build_system
 from queuebench.queueing.replayed import ReplayedArrivals
 from queuebench.randomness import stream
 from queuebench.trace import Trace
-from queuebench.truth import simulate_truth
+from queuebench.truth import _pure_run, simulate_truth
 from queuebench.workload import read_workload
 
 FILE = Path(__file__).parent / "data/workload.csv"
@@ -75,6 +76,45 @@ def test_the_truth_replays_the_same_jobs_in_both_runs():
     truth = simulate_truth(cell)
     assert truth.gte < 0
     assert abs(truth.gte - truth.gte_queue) < 0.05 * truth.response_control
+
+
+def bursts(path):
+    """Write a workload of bursts: thirty jobs within a moment, then a long pause."""
+    rng = np.random.default_rng(3)
+    rows, now = ["t,size"], 0.0
+    for _ in range(40):
+        for _ in range(30):
+            now += 0.01 * rng.exponential()
+            rows.append(f"{now},{rng.exponential()}")
+        now += 20.0
+    path.write_text("\n".join(rows) + "\n")
+    return {"path": str(path), "time": "t", "size": {"size": 1.0}}
+
+
+def test_littles_law_holds_for_time_averages_and_not_for_the_number_met(tmp_path):
+    """Bursts, so that arrivals meet other queues than there are on average.
+
+    The time average against the integral of a step function over all events; the two sides of Little's
+    law in the same runs differ by what is at the ends of the record only.
+    """
+    cell = replay_cell(
+        scenario={"workload": bursts(tmp_path / "bursts.csv")},
+        truth={"relative": 1e-9, "of_response": 1e-9, "max_arrivals": 40_000},
+    )
+    truth = simulate_truth(cell)
+    over_time = []
+    for arm in (0, 1):
+        run = _pure_run(cell, build_system(cell), arm, 20.0)
+        blocks = [(b.arrival_time.copy(), b.departure.copy()) for b in run.blocks(arrivals=40_000)]
+        arrival, departure = (np.concatenate(column) for column in zip(*blocks, strict=True))
+        left = np.concatenate([run.carry[-1], departure])
+        events = [(0.0, len(run.carry[0])), *((t, 1) for t in arrival)]
+        events = sorted(events + [(t, -1) for t in left if t <= arrival[-1]])
+        times, steps = np.array(events).T
+        over_time.append(np.sum(np.cumsum(steps)[:-1] * np.diff(times)) / len(arrival))
+    assert truth.gte_queue == pytest.approx(over_time[1] - over_time[0], rel=1e-6)
+    assert abs(truth.gte_queue - truth.gte) < 0.02 * abs(truth.gte)
+    assert abs(truth.gte_queue_seen - truth.gte) > 0.3 * abs(truth.gte)
 
 
 def test_block_sizes_change_no_byte(tmp_path, monkeypatch):

@@ -211,8 +211,16 @@ class Truth(_Strict):
         0.002,
         description="Where the effect is small: as a share of the control's mean response.",
     )
+    records: int = Field(
+        400,
+        ge=0,
+        description=(
+            "Least length of the two pure runs, in records of one replicate, where an estimator replays "
+            "records; a sixteenth of it elsewhere."
+        ),
+    )
     max_arrivals: int = Field(
-        5_000_000, ge=1000, description="Cap on the arrivals of each of the two pure runs."
+        100_000_000, ge=1000, description="Cap on the arrivals of each of the two pure runs."
     )
     exact_states: int = Field(
         400_000,
@@ -265,9 +273,14 @@ class Experiment(_Strict):
     workload: WorkloadFile | None = Field(
         None, description="Recorded workload of a scenario of kind replay, rescaled to the load."
     )
-    horizon: Positive = Field(30.0, description="Truncation horizon, in mean service times.")
+    horizon: Positive = Field(
+        30.0,
+        description="Truncation horizon, in mean service times: the main one where there are several.",
+    )
     horizons: list[Positive] | None = Field(
-        None, min_length=1, description="Several horizons at once; replaces horizon."
+        None,
+        min_length=1,
+        description="Several horizons at once; the main one is `horizon`, or else the one nearest to it.",
     )
     designs: dict[str, Design | None] = Field(
         {"bernoulli": Bernoulli()}, description="Experimental designs by name; null drops one."
@@ -285,6 +298,14 @@ class Experiment(_Strict):
     def all_horizons(self):
         """The horizons in increasing order, whichever of the two keys was given."""
         return sorted(set(self.horizons or [self.horizon]))
+
+    @property
+    def main_horizon(self):
+        """The horizon at which estimators are compared and drawn.
+
+        It is `horizon` where that is among the horizons, else the nearest one, the shorter of two.
+        """
+        return min(self.all_horizons, key=lambda horizon: abs(horizon - self.horizon))
 
 
 class JobClass(_Strict):

@@ -1,6 +1,6 @@
 """What a study will cost, told before it starts."""
 
-from queuebench.estimators.setting import applying
+from queuebench.estimators.setting import applying, truth_arrivals
 from queuebench.loss_study import build_network, event_count
 from queuebench.model import build_system, warmup
 
@@ -8,6 +8,8 @@ from queuebench.model import build_system, warmup
 # for an event of the loss network, all policies and windows together.
 _SIMULATED_NS = 110.0
 _TRUTH_NS = 300.0
+_TRUTH_ARRIVALS = 5e6
+"""Few cells take more to reach the wanted standard error."""
 _LOSS_NS = 1200.0
 _TRACE_BYTES = 48
 _JOB_SECONDS = 3.0
@@ -27,8 +29,8 @@ def describe_cost(study, cells, cores):
     Returns
     -------
     str
-        CPU hours from the number of arrivals and events and measured costs, the truth at its cap at
-        most; memory of the running jobs; disk for traces alive at once and kept.
+        CPU hours from the number of arrivals and events and measured costs; memory of the running
+        jobs; disk for traces alive at once and kept.
     """
     seconds, kept, passing, jobs = _loss_seconds(study), 0.0, 0.0, 0
     for cell in cells:
@@ -38,7 +40,8 @@ def describe_cost(study, cells, cores):
         kinds = [design.kind for design in cell.designs.values()]
         cost = sum(_SIMULATED_NS + estimation_cost(cell, kind) for kind in kinds)
         seconds += experiment.replicates * arrivals * cost * 1e-9
-        seconds += min(2e7, experiment.truth.max_arrivals) * _TRUTH_NS * 1e-9
+        usual = min(_TRUTH_ARRIVALS, experiment.truth.max_arrivals)
+        seconds += max(usual, truth_arrivals(cell)) * _TRUTH_NS * 1e-9
         jobs += 1 + -(-experiment.replicates // experiment.batch_size)
         size = experiment.arrivals * _TRACE_BYTES
         passing = max(passing, size)

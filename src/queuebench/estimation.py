@@ -22,6 +22,7 @@ ESTIMATES_SCHEMA = pa.schema(
         ("design", pa.string()),
         ("estimator", pa.string()),
         ("horizon", pa.float64()),
+        ("main", pa.bool_()),
         ("replicate", pa.int64()),
         ("estimate", pa.float64()),
         ("estimate_se", pa.float64()),
@@ -141,9 +142,12 @@ def _estimate_record(cell, design, record):
 
 def _at_main_horizon(cell, found):
     """Return the estimates by name, those with several horizons at the main one."""
-    wanted = cell.experiment.horizon
-    main = min(cell.experiment.all_horizons, key=lambda horizon: abs(horizon - wanted))
-    return {name: estimate for name, horizon, estimate in found if horizon in (None, main)}
+    return {name: estimate for name, horizon, estimate in found if _is_main(cell, horizon)}
+
+
+def _is_main(cell, horizon):
+    """Whether estimators are compared at this horizon; those without one always are."""
+    return horizon in (None, cell.experiment.main_horizon)
 
 
 def _row(cell, design, replicate, name, horizon, estimate):
@@ -153,6 +157,7 @@ def _row(cell, design, replicate, name, horizon, estimate):
         "design": design,
         "estimator": name,
         "horizon": horizon,
+        "main": _is_main(cell, horizon),
         "replicate": replicate.number,
         "estimate": estimate.value,
         "estimate_se": estimate.standard_error,

@@ -66,7 +66,9 @@ def solve_cell(cell):
     return {
         "solved": True,
         "response_control": result.control.c_w,
+        "response_control_error": result.control.c_w_error,
         "response_treatment": result.treatment.c_w,
+        "response_treatment_error": result.treatment.c_w_error,
         "gte": result.gte,
         "gte_error": result.gte_error,
         "naive": mixed.naive,

@@ -10,7 +10,7 @@ import yaml
 
 import queuebench.estimators  # noqa: F401 (importing registers)
 from queuebench.estimators.registry import all_estimators
-from queuebench.estimators.setting import applying
+from queuebench.estimators.setting import applying, truth_arrivals
 from queuebench.fingerprint import fingerprint
 from queuebench.queueing.policies import policy
 
@@ -51,6 +51,7 @@ def truth_params(cell, script):
     """Return settings and code of a job that simulates the truth."""
     return {
         "cell": _without_exact(cell.to_dict(*_SYSTEM, "truth")),
+        "least_arrivals": truth_arrivals(cell),
         "code": _code(cell, script, _policies),
     }
 

@@ -24,12 +24,15 @@ class TruthEstimate(NamedTuple):
 
     ``gte`` compares mean response times over jobs. ``gte_queue`` compares time-average numbers in
     system over Lambda, which by Little's law is the same; ``gte_queue_seen`` averages the number in
-    system over arrivals instead of time, which under a varying rate is not. ``little_se`` is the
-    standard error of the difference of the first two, which come from the same runs.
+    system over arrivals instead of time, which is not the same under a varying rate or with a recorded
+    workload. ``little_se`` is the standard error of the difference of the first two, which come from
+    the same runs.
     """
 
     response_control: float
+    response_control_se: float
     response_treatment: float
+    response_treatment_se: float
     gte: float
     gte_se: float
     gte_queue: float
@@ -59,18 +62,22 @@ def write_truth(cell, truth, path):
         pq.write_table(table([row | truth._asdict()], TRUTH_SCHEMA), partial)
 
 
-def simulate_truth(cell, progress=lambda message: None):
+def simulate_truth(cell, progress=lambda message: None, least_arrivals=0):
     """Simulate both policies alone until the effect's standard error is small enough.
 
     Both runs see the same arrival times, service requirements per arrival and routing randomness.
     They stop when the batch-means standard error of the paired difference is at most
-    ``max(relative * |GTE|, of_response * response_control)``, or at the cap.
+    ``max(relative * |GTE|, of_response * response_control)`` after at least the wanted arrivals, or at
+    the cap.
 
     Parameters
     ----------
     cell : queuebench.config.Cell
     progress : Callable
         Called with a line of text now and then.
+    least_arrivals : int
+        Of each run, so that the truth is known better than by the best estimator compared with it; see
+        `queuebench.estimators.setting.truth_arrivals`.
 
     Returns
     -------
@@ -79,10 +86,11 @@ def simulate_truth(cell, progress=lambda message: None):
     system = build_system(cell)
     wanted = cell.experiment.truth
     before = warmup(cell, system)
-    runs = [_pure_run(cell, system, arm, before).blocks(**_cap(cell, system)) for arm in (0, 1)]
-    tally = _Units(cell, system, before)
+    runs = [_pure_run(cell, system, arm, before) for arm in (0, 1)]
+    tally = _Units(cell, system, before, runs)
     check_at = _FEWEST_BATCHES
-    for control, treatment in zip(*runs, strict=True):
+    records = (run.blocks(**_cap(cell, system)) for run in runs)
+    for control, treatment in zip(*records, strict=True):
         tally.add(control, treatment)
         if tally.complete >= check_at:
             estimate = tally.estimate()
@@ -90,7 +98,7 @@ def simulate_truth(cell, progress=lambda message: None):
             tolerance = max(
                 wanted.relative * abs(estimate.gte), wanted.of_response * estimate.response_control
             )
-            if estimate.gte_se <= tolerance:
+            if estimate.gte_se <= tolerance and estimate.arrivals >= least_arrivals:
                 return estimate
             check_at = math.ceil(1.25 * tally.complete)
     estimate = tally.estimate(capped=True)
@@ -124,22 +132,24 @@ class _Units:
     arrival rate.
     """
 
-    def __init__(self, cell, system, before):
+    def __init__(self, cell, system, before, runs):
         self._system = system
+        self._integrals = [_TimeIntegral(run) for run in runs] if system.replayed else None
         self._rate = cell.rate
         longest = max(1, cell.experiment.truth.max_arrivals // _FEWEST_BATCHES)
         self._unit = min(longest, max(_UNIT, int(before * cell.rate)))
         self._seen = 0
-        self._sums = np.zeros((0, 7))  # jobs, then response, in_system/rate, in_system of each arm
+        self._sums = np.zeros((0, 7))
+        # Of jobs, then of each arm responses, what averages over jobs to the time average of the
+        # number in system, and the number in system met.
 
     def add(self, control, treatment):
         """Add the same block of both runs."""
         n = len(control.arrival_time)
         unit = self._unit_of(control.arrival_time)
         values = [np.ones(n)]
-        relative = self._relative_rate(control.arrival_time)
-        for block in (control, treatment):
-            values += [block.response_time, block.in_system / relative, block.in_system]
+        for arm, block in enumerate((control, treatment)):
+            values += [block.response_time, self._over_time(arm, block), block.in_system]
         self._make_room(int(unit[-1]) + 1)
         for column, value in enumerate(values):
             self._sums[:, column] += np.bincount(unit, value, minlength=len(self._sums))
@@ -163,8 +173,7 @@ class _Units:
             _ratio(batches[:, 0], batches[:, 4 + k] - batches[:, 1 + k]) for k in range(3)
         )
         return TruthEstimate(
-            response_control=float(batches[:, 1].sum() / jobs),
-            response_treatment=float(batches[:, 4].sum() / jobs),
+            **self._responses(batches),
             gte=response[0],
             gte_se=response[1],
             gte_queue=queue[0] / self._rate,
@@ -174,6 +183,26 @@ class _Units:
             arrivals=int(jobs),
             capped=capped,
         )
+
+    @staticmethod
+    def _responses(batches):
+        """Return the mean response of each policy alone with its standard error."""
+        found = {}
+        for name, column in (("control", 1), ("treatment", 4)):
+            mean, error = _ratio(batches[:, 0], batches[:, column])
+            found |= {f"response_{name}": mean, f"response_{name}_se": error}
+        return found
+
+    def _over_time(self, arm, block):
+        """Return for each arrival what averages to the time average of the number in system.
+
+        Arrivals of a Poisson process see time averages, of a varying rate after weighting by it. The
+        arrivals of a recorded workload do not: there the number is integrated over time, and over the
+        rate at which they came, not the nominal one.
+        """
+        if self._integrals is not None:
+            return self._integrals[arm].add(block) * self._rate
+        return block.in_system / self._relative_rate(block.arrival_time)
 
     def _unit_of(self, arrival):
         if self._system.amplitude:
@@ -189,6 +218,37 @@ class _Units:
         missing = units - len(self._sums)
         if missing > 0:
             self._sums = np.vstack([self._sums, np.zeros((missing, 7))])
+
+
+class _TimeIntegral:
+    """The integral of the number in system over the time from each arrival's predecessor to it.
+
+    Parameters
+    ----------
+    run : queuebench.queueing.simulation.Run
+        The first interval begins where its record does, at time 0.
+    """
+
+    def __init__(self, run):
+        self._run = run
+        self._before = 0.0
+        self._leaving = None
+
+    def add(self, block):
+        """Return the integrals up to each arrival of the next block."""
+        if self._leaving is None:
+            self._leaving = self._run.carry[-1]
+        arrival = block.arrival_time
+        begin = np.concatenate([[self._before], arrival[:-1]])
+        departure = np.concatenate([self._leaving, block.departure])
+        gone = departure <= arrival[-1]
+        self._leaving, self._before = departure[~gone], arrival[-1]
+        # Whoever is there at the end of an interval was there throughout, or arrived at its beginning;
+        # the others were there until they left.
+        left = departure[gone]
+        interval = np.searchsorted(arrival, left)
+        leavers = np.bincount(interval, left - begin[interval], minlength=len(arrival))
+        return block.in_system * (arrival - begin) + leavers
 
 
 def _ratio(weight, total):

@@ -181,6 +181,16 @@ def test_summaries_pool_replicates(paths):
     online = next(row for row in epochs if row["policy"] == "online")
     assert online["independent"]
     assert online["regret_renewal"] == pytest.approx(table["online", None]["regret"], rel=0.02)
+    rows = [row for path in paths for row in path.epochs if row["policy"] == "online"]
+    means = [row["length"] / row["epochs"] for row in rows]
+    plain = np.std(means, ddof=1) / np.sqrt(len(means))
+    # Replicates have nearly as many epochs each, so that the ratio's error is that of a mean.
+    assert online["mean_length_se"] == pytest.approx(plain, rel=0.2)
+    for name in ("rejected_high", "wasted_ticks", "recovered", "lag_correlation"):
+        assert 0 < online[f"{name}_se"] < 0.2
+    offline = table["offline", None]
+    for name in ("mean_idle", "rejected_high_opposite", "wasted_ticks_opposite"):
+        assert 0 < offline[f"{name}_se"] < 0.2 * max(offline[name], 1.0)
 
 
 def test_exact_rows_have_the_columns_of_simulated_ones(paths):

@@ -101,11 +101,25 @@ def test_a_study_too_small_for_some_tables_leaves_them_empty_but_whole(workflow)
     succeed(workflow.run(cores=2))
     tables = workflow.folder / "results" / "tables"
     assert len(pd.read_csv(tables / "mse.csv")) == 1
-    for name in ("coverage", "crossover"):
-        table = pd.read_csv(tables / f"{name}.csv")
-        assert table.empty
-        assert {"scenario", "estimator"} <= set(table.columns)
+    table = pd.read_csv(tables / "crossover.csv")
+    assert table.empty
+    assert {"scenario", "estimator"} <= set(table.columns)
+    table = pd.read_csv(tables / "coverage.csv")
+    assert table["coverage"].isna().all()
+    assert table["note"].notna().all()
     assert (workflow.folder / "results/figures/coverage.png").stat().st_size > 0
+
+
+def test_a_study_of_two_equal_arms_alone_has_all_its_tables_and_figures(workflow):
+    alike = {"policy": "power_of_d", "d": 2}
+    workflow.write_study(control=alike, treatment=alike, horizons=[2.0, 5.0, 9.0])
+    succeed(workflow.run(cores=2))
+    figures = {path.stem for path in (workflow.folder / "results/figures").glob("*.png")}
+    assert {"mse_heatmap", "mse_by_length-plain", "bias_sd-plain", "bias_decomposition"} <= figures
+    mse = pd.read_csv(workflow.folder / "results/tables/mse.csv")
+    assert (mse["gte"] == 0.0).all()
+    assert mse["relative_rmse"].isna().all()
+    assert mse.loc[mse["main"], "horizon"].dropna().unique().tolist() == [5.0]
 
 
 def test_the_default_study_is_read_without_a_configfile(workflow):

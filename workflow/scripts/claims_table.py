@@ -2,12 +2,14 @@
 
 from queuebench.claims.ab_tests import ab_test_evidence
 from queuebench.claims.loss_network import loss_evidence
-from queuebench.tables.claims import claims_table, overall
+from queuebench.tables.claims import NOTES, claims_table, overall
 from queuebench.tables.output import read_table, write_csv, write_markdown
 
 tables = {name: read_table(path) for name, path in snakemake.input.items()}
-claims = ab_test_evidence(tables, snakemake.params.families) if "mse" in tables else []
+claims = ab_test_evidence(tables, snakemake.params.families) if "estimates" in tables else []
 claims += loss_evidence(tables) if "regret" in tables else []
 table = claims_table(claims)
 write_csv(table, snakemake.output.csv)
-write_markdown(overall(table), snakemake.output.md, "Claims of the papers, judged by this study")
+write_markdown(
+    overall(table), snakemake.output.md, "Claims of the papers, judged by this study", NOTES
+)

@@ -6,6 +6,8 @@ from queuebench.progress import Progress
 from queuebench.truth import simulate_truth, write_truth
 
 ensure_compiled()
-cell = Cell.from_dict(snakemake.params.job["cell"])
+job = snakemake.params.job
+cell = Cell.from_dict(job["cell"])
 with Progress(snakemake.log[0], f"{cell.name}: truth", None) as progress:
-    write_truth(cell, simulate_truth(cell, progress.say), snakemake.output[0])
+    truth = simulate_truth(cell, progress.say, job["least_arrivals"])
+    write_truth(cell, truth, snakemake.output[0])

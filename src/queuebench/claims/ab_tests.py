@@ -5,15 +5,23 @@ Each function returns the evidence for one claim from the study's tables, over t
 
 import math
 
-import pandas as pd
-
+from queuebench.claims.comparison import (
+    difference,
+    log_mse,
+    log_sd,
+    relative_mean,
+    samples,
+    size_of_bias,
+    with_error,
+)
 from queuebench.claims.verdicts import Claim, Evidence
-from queuebench.tables.horizons import MAIN_HORIZON, at_main_horizon
 from queuebench.tables.mse import CELL
 
 SOURCE = "Jia, Johari, Si, Zheng, arXiv 2605.29641 (summary)"
 _RIVALS = ("naive", "group", "qdq", "wdq", "switchback", "switchback_burn_in")
 _SHORT = 10.0
+_CLAIMED = 30.0
+"""The horizons the claims are about, in mean service times, whichever the study's main one is."""
 _NEARLY_BEST = 1.25
 _EQUAL = 0.01
 _CLAIMS = []
@@ -35,7 +43,7 @@ def ab_test_evidence(tables, families):
     Parameters
     ----------
     tables : dict of str to pandas.DataFrame
-        ``mse``, ``crossover``, ``truth`` and ``diagnostics``.
+        ``estimates``, ``truth`` and ``diagnostics``.
     families : dict of str to list of str
         For every scenario the families it belongs to, see `queuebench.families`.
 
@@ -45,6 +53,7 @@ def ab_test_evidence(tables, families):
     """
     # An A/A scenario has no effect, so no claim about effects is about it.
     families = {scenario: own for scenario, own in families.items() if "aa" not in own}
+    tables = tables | {"samples": samples(tables["estimates"], tables["truth"])}
     return [(claim, gather(tables, families)) for claim, gather in _CLAIMS]
 
 
@@ -52,41 +61,47 @@ def _in(families, *wanted):
     return {scenario for scenario, own in families.items() if set(wanted) <= set(own)}
 
 
-def _cells(mse, scenarios):
-    """Yield place and rows, by estimator and design, of every cell of some scenarios."""
-    rows = at_main_horizon(mse)
-    rows = rows[rows["scenario"].isin(scenarios)]
-    for key, cell in rows.groupby(CELL, sort=False):
-        yield dict(zip(CELL, key, strict=True)), cell
+def _cells(tables, scenarios):
+    """Yield place and samples at the main horizon of every cell of some scenarios."""
+    places = {}
+    for sample in tables["samples"]:
+        if sample.main and sample.place["scenario"] in scenarios:
+            places.setdefault(tuple(sample.place.items()), []).append(sample)
+    for place, cell in places.items():
+        yield dict(place), cell
 
 
-def _row(cell, estimator):
-    rows = cell[cell["estimator"] == estimator]
-    return rows.iloc[0] if len(rows) else None
+def _named(cell, estimator):
+    return next((sample for sample in cell if sample.estimator == estimator), None)
 
 
-def _log_ratio(place, what, above, above_se, below, below_se, low, high):
-    """Evidence about the ratio of two positive quantities with independent errors."""
-    error = math.hypot(above_se / above, below_se / below)
+def _log_ratio(what, statistic, above, below, low, high):
+    """Evidence about the ratio of two positive quantities, by the difference of their logarithms."""
+    value, error = difference(statistic, above, below)
     return Evidence(
-        place, what, math.log(above / below), error, math.log(low) if low else -math.inf,
+        above.place, what, value, error, math.log(low) if low else -math.inf,
         math.log(high) if math.isfinite(high) else math.inf, logarithmic=True,
     )  # fmt: skip
+
+
+def _less_bias_than(rival, own, at=""):
+    """Evidence that one estimator's bias is smaller than another's."""
+    less, error = difference(size_of_bias, rival, own)
+    design = "" if rival.design == own.design else f" ({rival.design})"
+    what = f"|bias| of {rival.estimator}{design} minus that of {own.estimator}{at}"
+    return Evidence(own.place, what, less, error, 0.0, math.inf)
 
 
 @_claim("naive_underestimates", "The naive estimator underestimates the size of the effect.")
 def _naive_underestimates(tables, families):
     found = []
-    for place, cell in _cells(tables["mse"], families):
-        naive = _row(cell, "naive")
-        if naive is None or abs(naive["gte"]) < 4 * naive["gte_se"]:
+    for place, cell in _cells(tables, families):
+        naive = _named(cell, "naive")
+        if naive is None or abs(naive.gte) <= 4 * naive.gte_se:
             continue
         # Positive where the naive mean lies between zero and the effect; a wrong sign is no
         # underestimate.
-        ratio = naive["mean"] / naive["gte"]
-        error = abs(ratio) * math.hypot(
-            naive["mean_se"] / naive["mean"], naive["gte_se"] / naive["gte"]
-        )
+        ratio, error = with_error(relative_mean, naive)
         found.append(Evidence(place, "mean of naive over the effect", ratio, error, 0.0, 1.0))
     return found
 
@@ -97,9 +112,9 @@ def _naive_underestimates(tables, families):
 )
 def _same_queues(tables, families):
     rows = tables["diagnostics"]
-    kinds = tables["mse"][tables["mse"]["estimator"] == "naive"]
+    mixed = {sample.design for sample in tables["samples"] if sample.estimator == "naive"}
     found = []
-    for key, cell in rows[rows["design"].isin(kinds["design"])].groupby(CELL, sort=False):
+    for key, cell in rows[rows["design"].isin(mixed)].groupby(CELL, sort=False):
         met = cell["in_system_treated"] / cell["in_system_control"] - 1.0
         found.append(
             Evidence(
@@ -114,17 +129,10 @@ def _same_queues(tables, families):
 def _less_bias(estimator):
     def gather(tables, families):
         found = []
-        for place, cell in _cells(tables["mse"], families):
-            naive, own = _row(cell, "naive"), _row(cell, estimator)
-            if naive is None or own is None:
-                continue
-            less = abs(naive["bias"]) - abs(own["bias"])
-            error = math.hypot(naive["bias_se"], own["bias_se"])
-            found.append(
-                Evidence(
-                    place, f"|bias| of naive minus that of {estimator}", less, error, 0.0, math.inf
-                )
-            )
+        for _, cell in _cells(tables, families):
+            naive, own = _named(cell, "naive"), _named(cell, estimator)
+            if naive is not None and own is not None:
+                found.append(_less_bias_than(naive, own))
         return found
 
     return gather
@@ -136,54 +144,41 @@ for _estimator in ("qdq", "wdq"):
     )
 
 
+def _spreads(tables, scenarios, below, low, high):
+    """Evidence about the standard deviation of qdq and wdq over that of another estimator."""
+    found = []
+    for _, cell in _cells(tables, scenarios):
+        other = _named(cell, below)
+        for name in ("qdq", "wdq"):
+            own = _named(cell, name)
+            if other is not None and own is not None:
+                what = f"sd of {name} over that of {below}"
+                found.append(_log_ratio(what, log_sd, own, other, low, high))
+    return found
+
+
 @_claim("dq_spread", "The standard deviation of qdq and wdq is 50 to 500 times that of naive.")
 def _dq_spread(tables, families):
-    found = []
-    for place, cell in _cells(tables["mse"], families):
-        naive = _row(cell, "naive")
-        for name in ("qdq", "wdq"):
-            own = _row(cell, name)
-            if naive is not None and own is not None:
-                found.append(_spread(place, own, naive, 50.0, 500.0))
-    return found
+    return _spreads(tables, families, "naive", 50.0, 500.0)
 
 
 @_claim(
     "mixing_cuts_spread",
-    "In homogeneous systems mixing cuts the standard deviation of qdq and wdq by a factor of 2 to 5.",
+    "In homogeneous systems mixing cuts the standard deviation of qdq and wdq by a factor of 2 to 5 "
+    "(a larger cut meets the claim too).",
 )
 def _mixing_cuts_spread(tables, families):
-    found = []
-    for place, cell in _cells(tables["mse"], _in(families, "homogeneous")):
-        mixed = _row(cell, "mixed_dq")
-        for name in ("qdq", "wdq"):
-            own = _row(cell, name)
-            if mixed is not None and own is not None:
-                found.append(_spread(place, own, mixed, 2.0, 5.0))
-    return found
-
-
-def _spread(place, above, below, low, high):
-    what = f"sd of {above['estimator']} over that of {below['estimator']}"
-    return _log_ratio(
-        place, what, above["sd"], above["sd_se"], below["sd"], below["sd_se"], low, high
-    )
+    return _spreads(tables, _in(families, "homogeneous"), "mixed_dq", 2.0, math.inf)
 
 
 def _lowest_mse(tables, scenarios, rivals=_RIVALS):
     found = []
-    for place, cell in _cells(tables["mse"], scenarios):
-        mixed = _row(cell, "mixed_dq")
-        if mixed is None:
-            continue
-        for _, rival in cell[cell["estimator"].isin(rivals)].iterrows():
-            what = f"MSE of {rival['estimator']} ({rival['design']}) over that of mixed_dq"
-            found.append(
-                _log_ratio(
-                    place, what, rival["mse"], rival["mse_se"], mixed["mse"], mixed["mse_se"],
-                    1.0, math.inf,
-                )
-            )  # fmt: skip
+    for _, cell in _cells(tables, scenarios):
+        mixed = _named(cell, "mixed_dq")
+        for rival in cell:
+            if mixed is not None and rival.estimator in rivals:
+                what = f"MSE of {rival.estimator} ({rival.design}) over that of mixed_dq"
+                found.append(_log_ratio(what, log_mse, rival, mixed, 1.0, math.inf))
     return found
 
 
@@ -223,15 +218,11 @@ def _mixed_beats_switchback(tables, families):
 def _mixed_lowest_eventually(tables, families):
     """As the length grows only squared bias is left: the rival's must be the larger one."""
     found = []
-    for place, cell in _cells(tables["mse"], families):
-        mixed = _row(cell, "mixed_dq")
-        if mixed is None:
-            continue
-        for _, rival in cell[cell["estimator"].isin(_RIVALS)].iterrows():
-            less = abs(rival["bias"]) - abs(mixed["bias"])
-            error = math.hypot(rival["bias_se"], mixed["bias_se"])
-            what = f"|bias| of {rival['estimator']} ({rival['design']}) minus that of mixed_dq"
-            found.append(Evidence(place, what, less, error, 0.0, math.inf))
+    for _, cell in _cells(tables, families):
+        mixed = _named(cell, "mixed_dq")
+        if mixed is not None:
+            rivals = (rival for rival in cell if rival.estimator in _RIVALS)
+            found += [_less_bias_than(rival, mixed) for rival in rivals]
     return found
 
 
@@ -242,16 +233,11 @@ def _mixed_lowest_eventually(tables, families):
 )
 def _horizon_30(tables, families):
     found = []
-    for place, rows in _horizons(tables["mse"], "mixed_dq"):
-        main = rows[rows["horizon"] == MAIN_HORIZON].iloc[0]
-        for _, other in rows[rows["horizon"] != MAIN_HORIZON].iterrows():
-            found.append(
-                _log_ratio(
-                    place, f"MSE at horizon 30 over that at {other['horizon']:g}",
-                    main["mse"], main["mse_se"], other["mse"], other["mse_se"],
-                    0.0, _NEARLY_BEST**2,
-                )
-            )  # fmt: skip
+    for horizons in _by_horizon(tables, families, "mixed_dq").values():
+        claimed = horizons.pop(_CLAIMED, None)
+        for horizon, other in horizons.items() if claimed else ():
+            what = f"MSE at horizon 30 over that at {horizon:g}"
+            found.append(_log_ratio(what, log_mse, claimed, other, 0.0, _NEARLY_BEST**2))
     return found
 
 
@@ -261,28 +247,23 @@ def _horizon_30(tables, families):
 )
 def _mixing_converges_sooner(tables, families):
     found = []
-    mixed = {tuple(place.values()): rows for place, rows in _horizons(tables["mse"], "mixed_dq")}
+    mixed = _by_horizon(tables, families, "mixed_dq")
     for name in ("qdq", "wdq"):
-        for place, rows in _horizons(tables["mse"], name):
-            own = mixed[tuple(place.values())]
-            own, rival = (r[r["horizon"] == _SHORT] for r in (own, rows))
-            if len(own) and len(rival):
-                own, rival = own.iloc[0], rival.iloc[0]
-                found.append(
-                    Evidence(
-                        place, f"|bias| of {name} minus that of mixed_dq at horizon 10",
-                        abs(rival["bias"]) - abs(own["bias"]),
-                        math.hypot(rival["bias_se"], own["bias_se"]), 0.0, math.inf,
-                    )
-                )  # fmt: skip
+        for key, rivals in _by_horizon(tables, families, name).items():
+            own, rival = mixed.get(key, {}).get(_SHORT), rivals.get(_SHORT)
+            if own and rival:
+                found.append(_less_bias_than(rival, own, " at horizon 10"))
     return found
 
 
-def _horizons(mse, estimator):
-    """Yield place and rows of an estimator in every cell that has several horizons, 30 among them."""
-    for key, rows in mse[mse["estimator"] == estimator].groupby(CELL, sort=False):
-        if len(rows) > 1 and (rows["horizon"] == MAIN_HORIZON).any():
-            yield dict(zip(CELL, key, strict=True)), rows
+def _by_horizon(tables, scenarios, estimator):
+    """Return the samples of an estimator by horizon, of every cell and design that has several."""
+    cells = {}
+    for sample in tables["samples"]:
+        if sample.estimator == estimator and sample.place["scenario"] in scenarios:
+            key = (*sample.place.values(), sample.design)
+            cells.setdefault(key, {})[sample.horizon] = sample
+    return {key: horizons for key, horizons in cells.items() if len(horizons) > 1}
 
 
 @_claim(
@@ -292,8 +273,6 @@ def _horizons(mse, estimator):
 def _little(tables, families):
     found = []
     for _, row in tables["truth"].iterrows():
-        if pd.isna(row["gte_queue"]):
-            continue
         place = {key: row[key] for key in CELL}
         error = row["little_se"] / row["response_control"]
         difference = (row["gte_queue"] - row["gte"]) / row["response_control"]

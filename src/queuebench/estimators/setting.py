@@ -124,6 +124,36 @@ def _structure(experiment):
     )
 
 
+_OTHERS = 4.0
+"""Times replay's standard deviation that other estimators have, at the least, if they have little bias."""
+
+
+def truth_arrivals(cell):
+    """Return the least length of a simulated truth that the cell's estimators are compared with.
+
+    Two pure runs on common random numbers are a replay of one long record, so a truth of as many
+    arrivals as k records has about the error of the mean of k replays. It must not depend on the number of
+    replicates: more of them change no truth.
+
+    Parameters
+    ----------
+    cell : queuebench.config.Cell
+
+    Returns
+    -------
+    int
+        Arrivals of each run: ``truth.records`` records, fewer where no estimator is as precise as
+        replay, and at most ``truth.max_arrivals``.
+    """
+    replayed = any(
+        entry.needs_structure
+        for design in cell.designs.values()
+        for entry in applying(cell, design.kind)
+    )
+    records = cell.experiment.truth.records / (1.0 if replayed else _OTHERS**2)
+    return min(round(records * cell.experiment.arrivals), cell.experiment.truth.max_arrivals)
+
+
 def applying(cell, kind):
     """Return the estimators a cell asks for that apply under a kind of design."""
     return estimators_for(

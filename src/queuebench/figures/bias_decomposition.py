@@ -4,7 +4,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import seaborn as sns
 
-from queuebench.figures.style import ordered, set_style
+from queuebench.figures.style import ordered, says, set_style
 from queuebench.tables.horizons import at_main_horizon
 
 _PARTS = {
@@ -29,6 +29,8 @@ def draw_bias_decomposition(decomposition):
     """
     set_style()
     rows = at_main_horizon(decomposition[decomposition["gte"] != 0.0])
+    if rows.empty:
+        return says("no cell with an effect was solved exactly")
     cells = list(dict.fromkeys(zip(rows["scenario"], rows["load"], strict=True)))
     colours = sns.color_palette("colorblind", 3)
     columns = min(3, max(1, len(cells)))

@@ -19,6 +19,8 @@ def draw_bias_sd(mse, scenario):
     matplotlib.figure.Figure
     """
     figure, panels, look = panels_by_load(mse, scenario, height=3.6)
+    if not panels:
+        return figure
     low, high = _range([rows for _, _, rows in panels])
     for load, axis, cell in panels:
         _draw_equal_rmse(axis, low, high)
@@ -37,7 +39,7 @@ def draw_bias_sd(mse, scenario):
         )
     figure.supxlabel("standard deviation (mean service times)", fontsize=9)
     panels[0][1].set_ylabel("|bias| (mean service times)")
-    shared_legend(figure, panels[0][1])
+    shared_legend(figure)
     figure.suptitle(
         f"{scenario}: bars two standard errors, hollow where the bias is within them; "
         "grey: equal RMSE",

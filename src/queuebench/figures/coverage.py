@@ -22,7 +22,7 @@ def draw_coverage(coverage):
     matplotlib.figure.Figure
     """
     set_style()
-    if coverage.empty:
+    if coverage["coverage"].isna().all():
         return says("no confidence intervals: one replicate only, or records too short for them")
     rows = at_main_horizon(coverage[coverage["level"] == 95]).copy()
     rows["row"] = row_labels(rows)

@@ -3,7 +3,8 @@
 import matplotlib.pyplot as plt
 import numpy as np
 
-from queuebench.figures.style import looks, set_style
+from queuebench.figures.style import looks, says, set_style
+from queuebench.tables.horizons import at_main_horizon
 
 _SHOWN = ("naive", "mixed_dq")
 
@@ -24,25 +25,29 @@ def draw_delay(mse, scenarios):
     """
     set_style()
     rows = mse[mse["scenario"].isin(scenarios) & mse["estimator"].isin(_SHOWN)]
+    rows = at_main_horizon(rows)
+    if rows.empty:
+        return says("no cell with delayed information has " + " or ".join(_SHOWN))
     cells = list(dict.fromkeys(zip(rows["scenario"], rows["load"], strict=True)))
     look = looks(_SHOWN)
     figure, axis = plt.subplots(figsize=(7.2, 1.5 + 0.55 * len(cells)), layout="constrained")
     for k, (scenario, load) in enumerate(cells):
         cell = rows[(rows["scenario"] == scenario) & (rows["load"] == load)]
         for shift, name in zip((-0.17, 0.17), _SHOWN, strict=True):
-            row = cell[cell["estimator"] == name].iloc[0]
             colour, marker = look[name]
-            axis.errorbar(
-                row["mean"], k + shift, xerr=1.96 * row["sd"], color=colour, marker=marker,
-                capsize=3, markersize=5, label=name if k == 0 else None,
-            )  # fmt: skip
+            for _, row in cell[cell["estimator"] == name].iterrows():
+                axis.errorbar(
+                    row["mean"], k + shift, xerr=1.96 * row["sd"], color=colour, marker=marker,
+                    capsize=3, markersize=5, label=name,
+                )  # fmt: skip
         gte = cell["gte"].iloc[0]
         axis.plot(
             [gte, gte], [k - 0.36, k + 0.36], color="black", linewidth=2.2,
             label="true effect" if k == 0 else None,
         )  # fmt: skip
-        naive = cell[cell["estimator"] == "naive"].iloc[0]
-        if np.sign(naive["mean"]) != np.sign(gte) and abs(gte) > 4 * naive["gte_se"]:
+        naive = cell[cell["estimator"] == "naive"]
+        if _misleads(naive):
+            naive = naive.iloc[0]
             axis.axhspan(k - 0.45, k + 0.45, color="0.92", zorder=0)
             axis.annotate(
                 f"naive: better, {abs(naive['mean']) / naive['sd']:.0f} standard errors; truth: worse"
@@ -60,5 +65,15 @@ def draw_delay(mse, scenarios):
     axis.set_title(
         f"What one experiment of {arrivals} arrivals says (95 % of experiments)", loc="left"
     )
-    figure.legend(loc="outside lower center", ncols=3, frameon=False, fontsize=8)
+    handles, labels = axis.get_legend_handles_labels()
+    by_label = dict(zip(labels, handles, strict=True))
+    figure.legend(
+        by_label.values(), by_label, loc="outside lower center", ncols=3, frameon=False, fontsize=8
+    )
     return figure
+
+
+def _misleads(naive):
+    """Whether a cell's naive comparison points away from an effect that is surely there."""
+    signs = np.sign(naive["mean"]) != np.sign(naive["gte"])
+    return bool((signs & (naive["gte"].abs() > 4 * naive["gte_se"])).any())

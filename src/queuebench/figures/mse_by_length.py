@@ -21,6 +21,8 @@ def draw_mse_by_length(mse, scenario):
     matplotlib.figure.Figure
     """
     figure, panels, look = panels_by_load(mse, scenario, height=3.4)
+    if not panels:
+        return figure
     for load, axis, cell in panels:
         for _, row in cell.iterrows():
             colour, marker = look[row["row"]]
@@ -31,11 +33,13 @@ def draw_mse_by_length(mse, scenario):
                 linewidth=1.1, label=row["row"],
                 linestyle="-" if abs(row["bias"]) > 2 * row["bias_se"] else ":",
             )  # fmt: skip
-        axis.axhline(abs(cell["gte"].iloc[0]), color="black", linewidth=0.9, linestyle="--")
+        effect = abs(cell["gte"].iloc[0])
+        if effect > 0:
+            axis.axhline(effect, color="black", linewidth=0.9, linestyle="--")
         axis.axvline(cell["arrivals"].mean(), color="0.5", linewidth=0.9, linestyle=":")
         axis.set(xscale="log", yscale="log", title=f"load {load:g}", xlabel="arrivals")
     panels[0][1].set_ylabel("RMSE (mean service times)")
-    shared_legend(figure, panels[0][1])
+    shared_legend(figure)
     figure.suptitle(
         f"{scenario}: RMSE by length; dashed: |effect|, grey: length simulated; "
         "dotted curves: bias not distinguishable from 0",

@@ -4,7 +4,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import seaborn as sns
 
-from queuebench.figures.style import ordered, row_labels, set_style
+from queuebench.figures.style import ordered, row_labels, says, set_style
 from queuebench.tables.horizons import at_main_horizon
 
 
@@ -22,6 +22,8 @@ def draw_mse_heatmap(mse):
     """
     set_style()
     mse = at_main_horizon(mse[mse["relative_rmse"].notna()]).copy()
+    if mse.empty:
+        return says("no cell has an effect that an error could be compared with")
     mse["row"] = row_labels(mse)
     mse["cell"] = [
         f"{scenario.replace('_', ' ')}, {load:g}"

@@ -16,6 +16,8 @@ _ORDER = [
     "qdq", "wdq_observed", "wdq_markov", "wdq", "mixed_dq_markov", "mixed_dq",
 ]  # fmt: skip
 _MARKERS = "os^vDPX<>ph*dH8"
+_ROUNDING = 1e-9
+"""Mean service times: a smaller error is one of arithmetic, and no place on a logarithmic axis."""
 
 
 def set_style():
@@ -56,10 +58,12 @@ def row_labels(table):
     ]
 
 
-def shared_legend(figure, axis):
+def shared_legend(figure):
     """Put one legend for all panels beside the figure, in the order all figures use."""
-    handles, labels = axis.get_legend_handles_labels()
-    by_label = dict(zip(labels, handles, strict=True))
+    by_label = {}
+    for axis in figure.axes:
+        handles, labels = axis.get_legend_handles_labels()
+        by_label |= dict(zip(labels, handles, strict=True))
     names = ordered(by_label)
     figure.legend(
         [by_label[name] for name in names], names, loc="outside right center", frameon=False
@@ -81,13 +85,20 @@ def panels_by_load(mse, scenario, height):
     -------
     figure : matplotlib.figure.Figure
     panels : list of (float, matplotlib.axes.Axes, pandas.DataFrame)
-        Load, axes and rows at the main horizon, labelled in a column ``row``.
+        Load, axes and rows at the main horizon, labelled in a column ``row``; estimators that make no
+        error at all (a replay of two equal arms) are in the legend only. Empty, with a figure that
+        says so, if none makes any.
     look : dict
         Colour and marker by label.
     """
     set_style()
     rows = at_main_horizon(mse[mse["scenario"] == scenario]).copy()
     rows["row"] = row_labels(rows)
+    wrong = rows["mse"] > _ROUNDING**2
+    faultless = [name for name in ordered(rows["row"]) if not (wrong & (rows["row"] == name)).any()]
+    rows = rows[wrong]
+    if rows.empty:
+        return says(f"{scenario}: no estimator makes any error"), [], {}
     loads = sorted(rows["load"].unique())
     figure, axes = plt.subplots(
         1, len(loads), figsize=(0.8 + 2.9 * len(loads), height), sharex=True, sharey=True,
@@ -96,6 +107,8 @@ def panels_by_load(mse, scenario, height):
     panels = [
         (load, axis, rows[rows["load"] == load]) for load, axis in zip(loads, axes[0], strict=True)
     ]
+    for name in faultless:
+        axes[0, 0].plot([], [], linestyle="none", label=f"{name} (no error)")
     return figure, panels, looks(rows["row"])
 
 

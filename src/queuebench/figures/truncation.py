@@ -3,7 +3,7 @@
 import matplotlib.pyplot as plt
 
 from queuebench.figures.style import looks, says, set_style, shared_legend
-from queuebench.tables.horizons import MAIN_HORIZON
+from queuebench.tables.horizons import at_main_horizon
 
 _PARTS = {"bias": "bias", "sd": "standard deviation", "rmse": "RMSE"}
 
@@ -28,6 +28,7 @@ def draw_truncation(mse, scenario):
     rows["rmse"] = rows["mse"] ** 0.5
     rows["rmse_se"] = rows["mse_se"] / (2 * rows["rmse"])
     look = looks(rows["estimator"])
+    main = at_main_horizon(rows)["horizon"].iloc[0]
     loads = sorted(rows["load"].unique())
     figure, axes = plt.subplots(
         3, len(loads), figsize=(1.2 + 2.7 * len(loads), 6.4), sharex=True, squeeze=False,
@@ -44,7 +45,7 @@ def draw_truncation(mse, scenario):
                     own["horizon"], own[part], yerr=2 * own[f"{part}_se"], color=colour,
                     marker=marker, markersize=4, linewidth=1.1, capsize=2, label=name,
                 )  # fmt: skip
-            axis.axvline(MAIN_HORIZON, color="0.5", linewidth=0.9, linestyle=":")
+            axis.axvline(main, color="0.5", linewidth=0.9, linestyle=":")
             axis.set_xscale("log")
             if part == "bias":
                 axis.axhline(0.0, color="black", linewidth=0.8)
@@ -54,9 +55,10 @@ def draw_truncation(mse, scenario):
             if column == 0:
                 axis.set_ylabel(f"{title}\n(mean service times)")
     figure.supxlabel("horizon (mean service times)", fontsize=9)
-    shared_legend(figure, axes[0, 0])
+    shared_legend(figure)
     figure.suptitle(
-        f"{scenario}: truncation of the Q values; bars two standard errors, dotted: the default 30",
+        f"{scenario}: truncation of the Q values; bars two standard errors; "
+        f"dotted: the main horizon, {main:g}",
         fontsize=9,
     )
     return figure

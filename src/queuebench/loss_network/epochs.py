@@ -142,10 +142,28 @@ def renewal_regret(network, sums):
     premium = network.high_reward - network.low_reward
     total = premium * sums.rejected_high + network.low_reward * sums.wasted_ticks
     rate = total / sums.length
-    spread = sums.sum_yy - 2 * rate * sums.sum_xy + rate**2 * sums.sum_xx
-    lag = sums.lag_yy - 2 * rate * sums.lag_xy + rate**2 * sums.lag_xx
+    lag, spread = epoch_products(sums, rate)
     error = math.sqrt(max(spread, 0.0) * sums.epochs / (sums.epochs - 1)) / sums.length
     return Renewal(rate, error, lag / spread if spread > 0 else math.nan)
+
+
+def epoch_products(sums, rate):
+    """Sum the products of what epochs lose beyond a regret rate: over neighbours, and the squares.
+
+    Parameters
+    ----------
+    sums : EpochSums
+    rate : float
+        Of regret, per unit of time.
+
+    Returns
+    -------
+    lag, spread : float
+        Their ratio is the correlation of neighbouring epochs.
+    """
+    spread = sums.sum_yy - 2 * rate * sums.sum_xy + rate**2 * sums.sum_xx
+    lag = sums.lag_yy - 2 * rate * sums.lag_xy + rate**2 * sums.lag_xx
+    return lag, spread
 
 
 def _sum_products(left, right):

@@ -5,12 +5,18 @@ Rows are plain dicts, as `run_path` returns them; groups keep the order in which
 
 import math
 
-from queuebench.loss_network.epochs import EpochSums, renewal_regret
+from queuebench.loss_network.epochs import EpochSums, epoch_products, renewal_regret
 from queuebench.loss_network.online import online_optimum, trunk_reservation
 from queuebench.loss_network.policies import policies
 from queuebench.loss_network.regret import ratio_estimate
 
 _KEYS = ("servers", "policy", "window_multiplier")
+_PER_EPOCH = {
+    "mean_length": "length",
+    "rejected_high": "rejected_high",
+    "wasted_ticks": "wasted_ticks",
+    "recovered": "recovered",
+}
 
 
 def summarise_regret(rows):
@@ -28,7 +34,7 @@ def summarise_regret(rows):
         `threshold`; per unit time `regret`, `rejected_high`, `wasted_ticks`, `accepted_low`, each
         with its standard error across replicates (`*_se`, NaN for one); `regret_batch_se` from
         batch means within the paths; `mean_idle`; for ``offline`` also `rejected_high_opposite` and
-        `wasted_ticks_opposite` (None otherwise); `replicates`.
+        `wasted_ticks_opposite` (None otherwise), all three with `*_se` too; `replicates`.
     """
     groups = _group(rows)
     table = []
@@ -43,12 +49,13 @@ def summarise_regret(rows):
         errors = [row["regret_batch_se"] * row["duration"] for row in group]
         summary["regret_batch_se"] = math.hypot(*errors) / sum(durations)
         idle = [row["mean_idle"] * row["duration"] for row in group]
-        summary["mean_idle"] = sum(idle) / sum(durations)
+        summary["mean_idle"], summary["mean_idle_se"] = ratio_estimate(idle, durations)
         opposite = groups.get((key[0], f"{key[1]}_opposite", key[2]), ())
-        spent = sum(row["duration"] for row in opposite)
+        spent = [row["duration"] for row in opposite]
         for name in ("rejected_high", "wasted_ticks"):
-            lost = sum(row[name] for row in opposite)
-            summary[f"{name}_opposite"] = lost / spent if opposite else None
+            lost = [row[name] for row in opposite]
+            rate, error = ratio_estimate(lost, spent) if opposite else (None, None)
+            summary |= {f"{name}_opposite": rate, f"{name}_opposite_se": error}
         summary["replicates"] = len(group)
         table.append(summary)
     return table
@@ -79,7 +86,10 @@ def exact_rows(network):
         for column in ("regret", "rejected_high", "wasted_ticks", "accepted_low"):
             row |= {column: getattr(exact, column), f"{column}_se": 0.0}
         row |= {"regret_batch_se": 0.0, "mean_idle": exact.wasted_ticks / network.service_rate}
-        row |= {"rejected_high_opposite": None, "wasted_ticks_opposite": None, "replicates": None}
+        row |= {"mean_idle_se": 0.0}
+        for column in ("rejected_high_opposite", "wasted_ticks_opposite"):
+            row |= {column: None, f"{column}_se": None}
+        row |= {"replicates": None}
         table.append(row)
     return table
 
@@ -126,27 +136,38 @@ def summarise_epochs(network, rows):
         `rejected_high` and `wasted_ticks` per epoch; `recovered`, the share of epochs that reach
         ``floor(sqrt(N))`` idle; `regret_renewal`, `regret_renewal_se`; `lag_correlation` of
         neighbouring epochs and `independent` (whether theory has it at zero: no lookahead). NaN
-        where there are no epochs.
+        where there are no epochs. Standard errors (`*_se`) are across replicates, but for that of
+        `regret_renewal`, which is across epochs.
     """
     known = policies()
     table = []
     for key, group in _group(rows).items():
-        sums = EpochSums(*(sum(row[name] for row in group) for name in EpochSums._fields))
+        sums = _epoch_sums(group)
         renewal = renewal_regret(network, sums)
-        count = sums.epochs if sums.epochs else math.nan
         summary = dict(zip(_KEYS, key, strict=True), epochs=sums.epochs)
+        counts = [row["epochs"] for row in group]
+        for column, name in _PER_EPOCH.items():
+            mean, error = _ratio([row[name] for row in group], counts)
+            summary |= {column: mean, f"{column}_se": error}
+        products = [epoch_products(_epoch_sums([row]), renewal.regret) for row in group]
         summary |= {
-            "mean_length": sums.length / count,
-            "rejected_high": sums.rejected_high / count,
-            "wasted_ticks": sums.wasted_ticks / count,
-            "recovered": sums.recovered / count,
             "regret_renewal": renewal.regret,
             "regret_renewal_se": renewal.regret_se,
             "lag_correlation": renewal.lag_correlation,
+            "lag_correlation_se": _ratio(*zip(*products, strict=True))[1],
             "independent": known[key[1]].lookahead == "none",
         }
         table.append(summary)
     return table
+
+
+def _epoch_sums(rows):
+    return EpochSums(*(sum(row[name] for row in rows) for name in EpochSums._fields))
+
+
+def _ratio(totals, weights):
+    """Return a ratio over replicates and its standard error; NaN where there is nothing to divide by."""
+    return ratio_estimate(totals, weights) if sum(weights) > 0 else (math.nan, math.nan)
 
 
 def _group(rows):

@@ -59,6 +59,7 @@ def bias_decomposition(estimates, exact):
                     "design": design,
                     "estimator": name,
                     "horizon": horizon,
+                    "main": group["main"].iloc[0],
                     "gte": found["gte"],
                     "estimand": np.mean(estimand),
                     "interference_bias": limit - found["gte"],
@@ -75,7 +76,7 @@ def bias_decomposition(estimates, exact):
 
 
 _COLUMNS = [
-    *CELL, "design", "estimator", "horizon", "gte", "estimand", "interference_bias",
+    *CELL, "design", "estimator", "horizon", "main", "gte", "estimand", "interference_bias",
     "truncation_bias", "residual", "residual_se", "residual_error", "sd",
 ]  # fmt: skip
 

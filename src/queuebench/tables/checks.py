@@ -4,14 +4,14 @@ import numpy as np
 import pandas as pd
 
 from queuebench.tables.coverage import share
-from queuebench.tables.mse import CELL, ROW
+from queuebench.tables.mse import CELL, ROW, sd_error
 
 LEVEL = 0.05
 _UNBELIEVED = 0.1
 """A check that surely rejects more often than this does not do so by chance alone."""
 _COLUMNS = [
-    *ROW, "replicates", "rejected", "lower", "upper", "believed", "gte", "bias", "sd", "right_sign",
-    "note",
+    *ROW, "replicates", "rejected", "lower", "upper", "believed", "gte", "bias", "bias_se", "sd",
+    "sd_se", "right_sign", "right_sign_se", "note",
 ]  # fmt: skip
 
 
@@ -31,13 +31,14 @@ def checks_table(estimates, truth, notes=None):
         One row per cell, design, estimator and horizon that has a check. ``rejected`` is a share of
         the replicates, `lower` and `upper` its 95 % Clopper-Pearson interval; ``believed`` is false
         where the interval lies above 10 %. ``right_sign`` is a share of the replicates, missing where
-        the effect is zero.
+        the effect is zero; its standard error is that of a share with one more of either kind, so that
+        it is not zero where all agree. The truth's error is in that of the bias.
     """
-    effects = truth.set_index(CELL)["gte"]
+    effects = truth.set_index(CELL)[["gte", "gte_se"]]
     rows = []
     checked = estimates[estimates["check"].notna()]
     for key, group in checked.groupby(ROW, sort=False, dropna=False):
-        gte = effects.loc[key[:2]]
+        gte, gte_se = effects.loc[key[:2]]
         found = share(int((group["check"] < LEVEL).sum()), len(group))
         rows.append(
             dict(zip(ROW, key, strict=True))
@@ -49,8 +50,10 @@ def checks_table(estimates, truth, notes=None):
                 "believed": found["lower"] <= _UNBELIEVED,
                 "gte": gte,
                 "bias": group["estimate"].mean() - gte,
+                "bias_se": np.hypot(group["estimate"].sem(), gte_se),
                 "sd": group["estimate"].std(),
-                "right_sign": _right_sign(group["estimate"], gte),
+                "sd_se": sd_error(group["estimate"].to_numpy()),
+                **_right_sign(group["estimate"], gte),
                 "note": (notes or {}).get(key[0], ""),
             }
         )
@@ -58,7 +61,11 @@ def checks_table(estimates, truth, notes=None):
 
 
 def _right_sign(estimates, gte):
-    return (np.sign(estimates) == np.sign(gte)).mean() if gte else np.nan
+    if not gte:
+        return {"right_sign": np.nan, "right_sign_se": np.nan}
+    right, n = (np.sign(estimates) == np.sign(gte)).sum(), len(estimates)
+    near = (right + 1) / (n + 2)
+    return {"right_sign": right / n, "right_sign_se": np.sqrt(near * (1 - near) / n)}
 
 
 def warnings(checks):

@@ -8,6 +8,16 @@ COLUMNS = [
     "id", "claim", "source", "where", "measured", "lower", "upper", "verdict", "evidence",
 ]  # fmt: skip
 
+NOTES = [
+    "A claim says that a quantity lies in an interval. In one place (a cell, or a range of numbers of "
+    "servers) it is supported if the quantity is significantly inside, and contradicted if it is "
+    "significantly outside, by the standard error of just that quantity: of a difference or a ratio on "
+    "the same records, of both sides if both are simulated. Overall a claim is *reproduced* if every "
+    "place supports it, *not reproduced* if one contradicts it, each at a one-sided level of 2.5 % after "
+    "Holm's correction over the places, and else *inconclusive*. A claim met better than stated is met.",
+    "Every place, with what was measured and its 95 % interval, is a row of `claims.csv`.",
+]
+
 
 def claims_table(claims):
     """Return an overall row and a row per place for every claim that has evidence.

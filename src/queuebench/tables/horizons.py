@@ -1,17 +1,17 @@
 """Which horizon a table is read at when an estimator has several."""
 
-MAIN_HORIZON = 30.0
-"""The default truncation horizon, in mean service times."""
-
 
 def at_main_horizon(table):
-    """Keep the rows without a horizon and, in each scenario, those at the horizon closest to 30."""
+    """Keep the rows without a horizon and those at their scenario's main horizon.
 
-    def kept(rows):
-        horizons = rows["horizon"].dropna().unique()
-        main = min(horizons, key=lambda horizon: abs(horizon - MAIN_HORIZON), default=None)
-        return rows["horizon"].isna() | (rows["horizon"] == main)
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        With the column ``main`` of `results/estimates.parquet`; which horizon is the main one is said
+        once, by `queuebench.config.Experiment.main_horizon`.
 
-    keep = [kept(rows) for _, rows in table.groupby("scenario", sort=False)]
-    index = [label for mask in keep for label in mask.index[mask]]
-    return table.loc[index]
+    Returns
+    -------
+    pandas.DataFrame
+    """
+    return table[table["main"].astype(bool)]

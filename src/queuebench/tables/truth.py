@@ -22,9 +22,10 @@ def truth_table(simulated, exact):
     Returns
     -------
     pandas.DataFrame
-        Where the oracle solved a cell `source` is exact, the responses and `gte` are exact with
-        `gte_se` the oracle's error bound, and `z_against_exact` is the simulated effect's distance
-        from the exact one in standard errors.
+        Where the oracle solved a cell `source` is exact, the responses and `gte` are exact with the
+        oracle's error bounds in `*_se`, and `z_against_exact` is the simulated effect's distance
+        from the exact one in standard errors. The queues' effects stay simulated, and ``little_se`` is
+        that of `gte_queue` minus the exact `gte`.
 
     Raises
     ------
@@ -49,5 +50,6 @@ def truth_table(simulated, exact):
         table.loc[row, "source"] = "exact"
         for name in ("response_control", "response_treatment", "gte"):
             table.loc[row, name] = found[name]
-        table.loc[row, "gte_se"] = found["gte_error"]
+            table.loc[row, f"{name}_se"] = found[f"{name}_error"]
+        table.loc[row, "little_se"] = np.hypot(table.loc[row, "gte_queue_se"], found["gte_error"])
     return table.sort_index()

@@ -11,8 +11,9 @@ LENGTHS = np.logspace(4, 8, 9)
 
 AMONG = ("model-free", "all")
 COLUMNS = [
-    *CELL, "arrivals", "among", "design", "estimator", "horizon", "rmse", "relative_rmse",
-    "runner_up_design", "runner_up", "runner_up_horizon", "runner_up_rmse", "share", "clear",
+    *CELL, "arrivals", "among", "design", "estimator", "horizon", "rmse", "rmse_se",
+    "relative_rmse", "relative_rmse_se", "runner_up_design", "runner_up", "runner_up_horizon",
+    "runner_up_rmse", "runner_up_rmse_se", "share", "clear",
 ]  # fmt: skip
 
 
@@ -36,9 +37,10 @@ def winners_table(estimates, truth, seed, structural, decomposition=None):
         One row per cell, length and ``among`` (all estimators, or those that are not structural); an
         estimator competes at each of its horizons.
         ``rmse`` is ``sqrt(b2 + sd^2 n0 / n)`` in mean service times, ``relative_rmse`` over the size of
-        the effect. ``share`` is in how many bootstrap samples of the replicates the winner beats all
-        others, ``clear`` whether that is at least 95 %; else the difference is within noise. Estimators
-        that say the same on every record compete as one, by the name of the first.
+        the effect; their standard errors are bootstrapped, the truth's error included. ``share`` is in
+        how many bootstrap samples of the replicates the winner beats all others, ``clear`` whether that
+        is at least 95 %; else the difference is within noise. Estimators that say the same on every
+        record compete as one, by the name of the first.
     """
     rows = []
     for key, moments in moments_by_cell(estimates, truth, seed, decomposition):
@@ -74,20 +76,25 @@ def _winner(key, among, moments, arrivals):
     first, second = np.argsort(mse[:, 0], kind="stable")[:2]
     others = np.nanmin(np.delete(mse[:, 1:], first, axis=0), axis=0)
     share = np.mean(mse[first, 1:] < others)
-    effect = abs(moments[names[first]].effect[0])
-    rmse = np.sqrt(mse[:, 0])
+    effect = moments[names[first]].effect
+    rmse = np.sqrt(mse)
+    rmse_se = rmse[:, 1:].std(axis=1)
+    relative = rmse[first] / np.abs(effect) if effect[0] else np.full(len(effect), np.nan)
     return dict(zip(CELL, key, strict=True)) | {
         "arrivals": arrivals,
         "among": among,
         "design": names[first][0],
         "estimator": names[first][1],
         "horizon": names[first][2],
-        "rmse": rmse[first],
-        "relative_rmse": rmse[first] / effect if effect else np.nan,
+        "rmse": rmse[first, 0],
+        "rmse_se": rmse_se[first],
+        "relative_rmse": relative[0],
+        "relative_rmse_se": relative[1:].std(),
         "runner_up_design": names[second][0],
         "runner_up": names[second][1],
         "runner_up_horizon": names[second][2],
-        "runner_up_rmse": rmse[second],
+        "runner_up_rmse": rmse[second, 0],
+        "runner_up_rmse_se": rmse_se[second],
         "share": share,
         "clear": share >= LEVEL,
     }
