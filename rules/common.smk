@@ -30,7 +30,7 @@ def load_cells():
     """Check the study and return it with its cells by name; a wrong one ends the workflow here."""
     try:
         # A module's study is part of somebody else's file, which need not be one.
-        for path in [] if workflow.modifier.is_module else workflow.configfiles:
+        for path in [] if workflow.modifier.parent_modifier else workflow.configfiles:
             read_study_file(path)
         study = parse_study(config)
         cells = {cell.name: cell for cell in check_study(study)}

@@ -557,7 +557,7 @@ def parse_study(values):
         kind = (override or {}).get("kind", "simulated")
         if kind not in ("simulated", "external", "replay"):
             raise StudyError(
-                f"scenarios.{name}.kind: must be simulated, replay or external, got {kind}"
+                f"scenarios.{name}.kind: must be simulated, replay or external, got {_plainly(kind)}"
             )
         if kind == "replay" and "workload" not in override:
             raise StudyError(f"scenarios.{name}.workload: this key is required")
