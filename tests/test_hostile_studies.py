@@ -100,6 +100,7 @@ MAPPINGS = [
     ("exact states 1e12", {"truth": {"exact_states": 10**12}}, "fit into memory"),
     ("kept traces", {"arrivals": 10**6, "replicates": 3000, "keep_traces": True}, "limits.disk_gb"),
     ("loss N = 1e9", loss(servers=[10**9]), "more events than memory"),
+    ("loss N = 1", loss(servers=[1]), "servers >= 2 must hold"),
     ("loss N = 1e7", loss(servers=[10**7]), "limits."),
     ("loss duration 1e300", loss(duration=1e300), "long enough"),
     ("loss duration 1e6", loss(duration=1e7), "long enough"),

@@ -11,7 +11,7 @@ from queuebench.config import StudyError, resolve
 from queuebench.cost import check_cost
 from queuebench.estimators import known_estimators
 from queuebench.estimators.setting import applying
-from queuebench.loss_study import build_network
+from queuebench.loss_study import build_network, event_count
 from queuebench.model import build_system, record_length
 from queuebench.queueing.policies import policy
 from queuebench.queueing.policies.arguments import find_fault, suggestion
@@ -88,7 +88,7 @@ def check_loss_network(study):
         return
     try:
         for servers in study.loss_network.servers:
-            build_network(study.loss_network, servers)
+            event_count(study.loss_network, build_network(study.loss_network, servers))
     except ValueError as error:
         raise StudyError(f"loss_network: {error}") from None
 

@@ -248,7 +248,7 @@ class Erlang(_Strict):
 
     distribution: Literal["erlang"] = "erlang"
     stages: Annotated[
-        Whole, _because("more are constant service; use distribution: constant", ge=1, le=10_000)
+        Whole, _because("more are constant service; use distribution: constant", ge=1, le=1000)
     ] = Field(description="Number of stages; the squared variation is 1/stages.")
 
 
