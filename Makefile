@@ -16,6 +16,7 @@ export PYTHONDONTWRITEBYTECODE :=
 setup: $(STAMP)
 
 run: setup
+	$(BIN)/queuebench check --configfile $(STUDY)
 	$(SNAKEMAKE) --configfile $(STUDY)
 
 # After a kill.

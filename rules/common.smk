@@ -3,8 +3,8 @@ import re
 
 from snakemake.exceptions import WorkflowError
 
-from queuebench.checks import check_cell, check_loss_network
-from queuebench.config import StudyError, external_logs, parse_study, resolve
+from queuebench.checks import check_study
+from queuebench.config import StudyError, external_logs, parse_study
 from queuebench.cost import describe_cost, estimation_cost
 from queuebench.environment import prepare_jobs
 from queuebench.exact import choices as exact_choices
@@ -22,16 +22,17 @@ from queuebench.jobs import (
 )
 from queuebench.loss_study import SCHEMAS
 from queuebench.needs import job_memory, job_minutes
+from queuebench.study_file import read_study_file
 
 
 def load_cells():
     """Check the study and return it with its cells by name; a wrong one ends the workflow here."""
     try:
+        # A module's study is part of somebody else's file, which need not be one.
+        for path in [] if workflow.modifier.parent_modifier else workflow.configfiles:
+            read_study_file(path)
         study = parse_study(config)
-        cells = {cell.name: cell for cell in resolve(study)}
-        check_loss_network(study)
-        for cell in cells.values():
-            check_cell(cell)
+        cells = {cell.name: cell for cell in check_study(study)}
     except StudyError as error:
         raise WorkflowError(str(error)) from None
     return study, cells

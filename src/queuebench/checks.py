@@ -5,11 +5,13 @@ other and against queueing theory.
 """
 
 import itertools
+import math
 
-from queuebench.config import StudyError
+from queuebench.config import StudyError, resolve
+from queuebench.cost import check_cost
 from queuebench.estimators import known_estimators
 from queuebench.estimators.setting import applying
-from queuebench.loss_study import build_network
+from queuebench.loss_study import build_network, event_count
 from queuebench.model import build_system, record_length
 from queuebench.queueing.policies import policy
 from queuebench.queueing.policies.arguments import find_fault, suggestion
@@ -18,6 +20,35 @@ from queuebench.queueing.stability import extreme_halves, find_overload
 
 _INFINITE_VARIANCE = 2.0
 """Pareto shape at and below which a queue that cannot be avoided has an infinite mean wait."""
+
+_SHORTEST_REFRESH = 1e-3
+
+_FEWEST_OF_AN_ARM = 30
+"""Fewest jobs expected of an arm: a record without any then has a chance of exp(-30)."""
+
+
+def check_study(study):
+    """Check all of a study, what it costs included, and return its cells.
+
+    Parameters
+    ----------
+    study : queuebench.config.Study
+
+    Returns
+    -------
+    list of queuebench.config.Cell
+
+    Raises
+    ------
+    StudyError
+        Naming the first thing that is wrong, and what would be right.
+    """
+    cells = resolve(study)
+    check_loss_network(study)
+    for cell in cells:
+        check_cell(cell)
+    check_cost(study, cells)
+    return cells
 
 
 def check_cell(cell):
@@ -39,6 +70,8 @@ def check_cell(cell):
     system = _check_speeds(cell)
     _check_assumed(cell)
     _check_record(cell)
+    _check_arms(cell)
+    _check_delays(cell)
     for arm in (0, 1):
         _check_stability(cell, system, arm)
 
@@ -55,7 +88,7 @@ def check_loss_network(study):
         return
     try:
         for servers in study.loss_network.servers:
-            build_network(study.loss_network, servers)
+            event_count(study.loss_network, build_network(study.loss_network, servers))
     except ValueError as error:
         raise StudyError(f"loss_network: {error}") from None
 
@@ -149,6 +182,59 @@ def _check_record(cell):
                 f"the record of about {expected / cell.rate:.4g} mean service times holds no pair of "
                 f"blocks of {design.period:g}; use at least "
                 f"{round(2.2 * design.period * cell.rate)} arrivals or a shorter period",
+            )
+
+
+def _check_arms(cell):
+    """Refuse a design under which a record may hold no job of an arm to compare."""
+    experiment = cell.experiment
+    share = experiment.system.treated_share
+    rarer = min(share, 1 - share) * experiment.arrivals
+    for name, design in cell.designs.items():
+        if design.kind == "bernoulli" and rarer < _FEWEST_OF_AN_ARM:
+            _refuse(
+                cell,
+                "system.treated_share",
+                f"of {experiment.arrivals} arrivals about {rarer:.3g} are of one arm; at least "
+                f"{_FEWEST_OF_AN_ARM} are needed, so use more arrivals or a share nearer to one half",
+            )
+        if design.kind == "switchback":
+            for key, left in (
+                ("period", design.period),
+                ("burn_in", design.period - design.burn_in),
+            ):
+                if left * cell.rate < 1:
+                    _refuse(
+                        cell,
+                        f"designs.{name}.{key}",
+                        f"a block keeps {left:.3g} mean service times, in which {left * cell.rate:.3g} "
+                        "jobs arrive; at least one is needed",
+                    )
+
+
+def _check_delays(cell):
+    """Refuse information or travel so slow that a record shows neither."""
+    experiment = cell.experiment
+    duration = experiment.arrivals / cell.rate
+    refresh = getattr(experiment.information, "period", math.inf)
+    if refresh < _SHORTEST_REFRESH:
+        _refuse(
+            cell,
+            "information.period",
+            f"{refresh:g} is hardly old information and costs a refresh each; at least "
+            f"{_SHORTEST_REFRESH:g} mean service times, or use kind: fresh",
+        )
+    for key, value in (
+        ("information.age", getattr(experiment.information, "age", 0.0)),
+        ("information.period", getattr(experiment.information, "period", 0.0)),
+        ("travel_time", experiment.travel_time),
+    ):
+        if 2 * value > duration:
+            _refuse(
+                cell,
+                key,
+                f"{value:g} mean service times are more than half of the record's {duration:.4g}; "
+                "use more arrivals or a shorter time",
             )
 
 

@@ -5,8 +5,9 @@ import json
 import math
 import sys
 
-from queuebench.checks import check_cell
+from queuebench.checks import check_cell, check_study
 from queuebench.config import Study, StudyError, load_study, resolve
+from queuebench.cost import describe_cost
 from queuebench.logs.errors import LogError
 from queuebench.reference import study_reference
 from queuebench.stopping import stoppable
@@ -71,6 +72,12 @@ def _parser():
     analyze.add_argument("--out", help="folder for report.txt, estimates.csv and findings.csv")
     analyze.set_defaults(run=_analyze)
 
+    check = commands.add_parser(
+        "check", help="check a study and say what it will cost, without running anything"
+    )
+    check.add_argument("--configfile", required=True, help="the study")
+    check.set_defaults(run=_check)
+
     schema = commands.add_parser("schema", help="print the JSON schema of a study, for editors")
     schema.set_defaults(run=lambda _: print(study_schema()))
 
@@ -82,6 +89,11 @@ def _parser():
 def study_schema():
     """Return the JSON schema of a study as text."""
     return json.dumps(Study.model_json_schema(), indent=2)
+
+
+def _check(chosen):
+    study = load_study(chosen.configfile)
+    print(describe_cost(study, check_study(study), cores=1))
 
 
 def _replicate(chosen):

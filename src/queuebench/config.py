@@ -7,35 +7,101 @@ of policies and estimators are checked against their registries in `queuebench.c
 
 import difflib
 import json
+import math
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Annotated, Any, Literal
 
-import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    model_validator,
+)
 
-
-class StudyError(ValueError):
-    """A study that cannot be run; one sentence says what, where and what would be right."""
+from queuebench.errors import StudyError
+from queuebench.study_file import read_study_file, refuse_code
 
 
 class _Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
 
 
+def _whole(value):
+    """Take 1000.0 for 1000: YAML reads 1.0e3 as a number with a point."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def _as_name(name):
+    """Refuse what cannot be part of a file's name."""
+    if not is_name(name):
+        raise ValueError("a design's " + NAME_RULE)
+    return name
+
+
+NAME_RULE = "name must consist of letters, digits and underscores, 60 at most"
+_LONGEST_NAME = 60
+
+
+def is_name(name):
+    """Return whether a name of the study may become part of a file's name."""
+    plain = all(character.isalnum() or character == "_" for character in name)
+    return plain and len(name) > 0 and len(name.encode()) <= _LONGEST_NAME
+
+
+def _because(reason, **bounds):
+    """Return bounds with a reason, told with those that are no matter of course (0 and 1 are)."""
+    chosen = {name: reason for name, bound in bounds.items() if bound not in (0, 1)}
+    return Field(**bounds, json_schema_extra={"reasons": chosen})
+
+
+_BOUNDS = {
+    "greater_than": "gt",
+    "greater_than_equal": "ge",
+    "less_than": "lt",
+    "less_than_equal": "le",
+}
+"""What pydantic calls a value that is beyond a bound."""
+
+
+_PRECISION = "beyond this, rounding decides the results"
+_LENGTH = "no record is long enough to show more"
+
+Whole = Annotated[int, BeforeValidator(_whole)]
+Count = Annotated[Whole, Field(ge=1, le=10**12)]
+Servers = Annotated[Whole, _because("every arrival would search through more", ge=1, le=100_000)]
+Name = Annotated[str, AfterValidator(_as_name)]
 Share = Annotated[float, Field(gt=0, lt=1)]
+Load = Annotated[
+    float,
+    _because("below it servers idle and nothing is compared", ge=1e-4, lt=1),
+]
+TreatedShare = Annotated[
+    float, _because("a record has too few jobs of one arm", ge=1e-4, le=1 - 1e-4)
+]
 Positive = Annotated[float, Field(gt=0)]
 NotNegative = Annotated[float, Field(ge=0)]
+Time = Annotated[float, _because(_LENGTH, gt=0, le=1e6)]
+ShortTime = Annotated[float, _because("jobs under way are kept in memory", ge=0, le=1e4)]
+Cycle = Annotated[float, _because("within a service time nothing shows of it", ge=1e-3, le=1e6)]
+Ratio = Annotated[float, _because(_PRECISION, ge=1e-6, le=1e6)]
+Weight = Annotated[float, _because(_PRECISION, ge=1e-12, le=1e12)]
+Multiplier = Annotated[float, _because(_LENGTH, ge=1e-6, le=1e6)]
+Precision = Annotated[float, _because("no run is long enough for less", ge=1e-6, le=1e6)]
 
 
 class System(_Strict):
     """The servers and how busy they are."""
 
-    servers: int = Field(20, ge=1, description="Number of parallel servers N.")
-    loads: list[Share] = Field(
+    servers: Servers = Field(20, description="Number of parallel servers N.")
+    loads: list[Load] = Field(
         [0.5, 0.7, 0.9], min_length=1, description="Loads, one cell each; strictly between 0 and 1."
     )
-    treated_share: Share = Field(0.5, description="Share of arrivals treated (Bernoulli design).")
+    treated_share: TreatedShare = Field(
+        0.5, description="Share of arrivals treated (Bernoulli design)."
+    )
 
 
 class Policy(BaseModel):
@@ -66,7 +132,7 @@ class Switchback(_Strict):
     """The whole system alternates between the arms in blocks of time."""
 
     kind: Literal["switchback"] = "switchback"
-    period: Positive = Field(description="Length of a block, in mean service times.")
+    period: Time = Field(description="Length of a block, in mean service times.")
     burn_in: NotNegative = Field(
         0.0,
         description="First part of each block that switchback_burn_in leaves out, in mean service times.",
@@ -92,21 +158,21 @@ class TwoSpeed(_Strict):
     """Half of the servers (rounded down) are slow, the others fast."""
 
     kind: Literal["two_speed"] = "two_speed"
-    ratio: Positive = Field(description="Fast speed over slow speed.")
+    ratio: Ratio = Field(description="Fast speed over slow speed.")
 
 
 class LinearSpeeds(_Strict):
     """Speeds equally spaced from the slowest server to the fastest."""
 
     kind: Literal["linear"] = "linear"
-    ratio: Positive = Field(description="Fastest speed over slowest speed.")
+    ratio: Ratio = Field(description="Fastest speed over slowest speed.")
 
 
 class ListedSpeeds(_Strict):
     """Speeds given one by one; they are scaled so that they sum to N."""
 
     kind: Literal["list"] = "list"
-    values: list[Positive] = Field(min_length=1, description="One relative speed per server.")
+    values: list[Weight] = Field(min_length=1, description="One relative speed per server.")
 
 
 Speeds = Annotated[
@@ -125,7 +191,7 @@ class Sinusoidal(_Strict):
 
     kind: Literal["sinusoidal"] = "sinusoidal"
     amplitude: float = Field(ge=0, lt=1, description="Relative amplitude, at least 0 and below 1.")
-    period: Positive = Field(description="Length of a cycle, in mean service times.")
+    period: Cycle = Field(description="Length of a cycle, in mean service times.")
 
 
 ArrivalProcess = Annotated[Poisson | Sinusoidal, Field(discriminator="kind")]
@@ -170,21 +236,29 @@ class Pareto(_Strict):
     """Pareto service requirements (heavy-tailed)."""
 
     distribution: Literal["pareto"] = "pareto"
-    shape: float = Field(gt=1, description="Tail index; the mean is infinite at 1 and below.")
+    shape: Annotated[
+        float, _because("next to 1 almost all work is in a job that no record holds", gt=1, le=1e6)
+    ] = Field(
+        ge=1.05, description="Tail index, at least 1.05; the mean is infinite at 1 and below."
+    )
 
 
 class Erlang(_Strict):
     """Sums of exponential stages (less variable than exponential)."""
 
     distribution: Literal["erlang"] = "erlang"
-    stages: int = Field(ge=1, description="Number of stages; the squared variation is 1/stages.")
+    stages: Annotated[
+        Whole, _because("more are constant service; use distribution: constant", ge=1, le=1000)
+    ] = Field(description="Number of stages; the squared variation is 1/stages.")
 
 
 class Hyperexponential(_Strict):
     """A mixture of two exponentials with balanced means (more variable than exponential)."""
 
     distribution: Literal["hyperexponential"] = "hyperexponential"
-    scv: float = Field(ge=1, description="Squared coefficient of variation, at least 1.")
+    scv: Annotated[
+        float, _because("beyond it almost all work is in a job that no record holds", ge=1, le=1e4)
+    ] = Field(description="Squared coefficient of variation, at least 1.")
 
 
 Service = Annotated[
@@ -198,7 +272,7 @@ class WorkloadFile(_Strict):
 
     path: str = Field(description="CSV or JSON lines, one job per row, in the order of arrival.")
     time: str = Field(description="Column of the arrival times, numbers or dates.")
-    size: dict[str, Positive] = Field(
+    size: dict[str, Weight] = Field(
         min_length=1, description="Columns whose weighted sum is a job's size, with the weights."
     )
 
@@ -206,30 +280,35 @@ class WorkloadFile(_Strict):
 class Truth(_Strict):
     """How precisely the global treatment effect is found by simulation."""
 
-    relative: Positive = Field(0.02, description="Wanted standard error as a share of |GTE|.")
-    of_response: Positive = Field(
+    relative: Precision = Field(0.02, description="Wanted standard error as a share of |GTE|.")
+    of_response: Precision = Field(
         0.002,
         description="Where the effect is small: as a share of the control's mean response.",
     )
-    records: int = Field(
+    records: Whole = Field(
         400,
         ge=0,
+        le=10**9,
         description=(
             "Least length of the two pure runs, in records of one replicate, where an estimator replays "
             "records; a sixteenth of it elsewhere."
         ),
     )
-    max_arrivals: int = Field(
-        100_000_000, ge=1000, description="Cap on the arrivals of each of the two pure runs."
+    max_arrivals: Whole = Field(
+        100_000_000,
+        ge=1000,
+        le=10**12,
+        description="Cap on the arrivals of each of the two pure runs.",
     )
-    exact_states: int = Field(
-        400_000,
-        ge=0,
-        description="Most states of the exact oracle; cells that need more keep the simulated truth.",
+    exact_states: Annotated[Whole, _because("more do not fit into memory", ge=0, le=50_000_000)] = (
+        Field(
+            400_000,
+            description="Most states of the exact oracle; cells that need more keep the simulated truth.",
+        )
     )
-    exact_tolerance: Positive = Field(
-        1e-4, description="Error bound of the exact effect that is asked for."
-    )
+    exact_tolerance: Annotated[
+        float, _because("the solution itself is not more precise", ge=1e-10, le=1e6)
+    ] = Field(1e-4, description="Error bound of the exact effect that is asked for.")
 
 
 class Assumed(_Strict):
@@ -239,7 +318,7 @@ class Assumed(_Strict):
     information: Information | None = Field(
         None, description="What the dispatcher is taken to see, if not what it sees."
     )
-    travel_time: NotNegative | None = Field(
+    travel_time: ShortTime | None = Field(
         None, description="Time from dispatch to the server, if not the true one."
     )
 
@@ -247,12 +326,14 @@ class Assumed(_Strict):
 class Experiment(_Strict):
     """Everything a scenario may set; at the top level of a study these are the defaults."""
 
-    replicates: int = Field(100, ge=1, description="Replicates per cell and design.")
-    batch_size: int = Field(
-        100, ge=1, description="Replicates per job; changes no result, only the number of jobs."
+    replicates: Count = Field(100, description="Replicates per cell and design.")
+    batch_size: Count = Field(
+        100, description="Replicates per job; changes no result, only the number of jobs."
     )
-    arrivals: int = Field(40_000, ge=2, description="Recorded arrivals per replicate.")
-    warmup: Literal["auto"] | NotNegative = Field(
+    arrivals: Annotated[Whole, _because("fewer have no spread to estimate", ge=100, le=10**12)] = (
+        Field(40_000, description="Recorded arrivals per replicate.")
+    )
+    warmup: Literal["auto"] | Annotated[float, Field(ge=0, le=1e12)] = Field(
         "auto", description="Mean service times simulated first and not recorded."
     )
     keep_traces: bool = Field(False, description="Keep the Arrow traces under results/traces.")
@@ -266,23 +347,23 @@ class Experiment(_Strict):
     speeds: Speeds = Field(EqualSpeeds(), description="Server speeds, scaled to sum to N.")
     arrival_process: ArrivalProcess = Field(Poisson(), description="How the rate varies in time.")
     information: Information = Field(Fresh(), description="How old the lengths are that are seen.")
-    travel_time: NotNegative = Field(
+    travel_time: ShortTime = Field(
         0.0, description="Time from dispatch to the server, in mean service times."
     )
     service: Service = Field(Exponential(), description="Service requirements, mean 1.")
     workload: WorkloadFile | None = Field(
         None, description="Recorded workload of a scenario of kind replay, rescaled to the load."
     )
-    horizon: Positive = Field(
+    horizon: Time = Field(
         30.0,
         description="Truncation horizon, in mean service times: the main one where there are several.",
     )
-    horizons: list[Positive] | None = Field(
+    horizons: list[Time] | None = Field(
         None,
         min_length=1,
         description="Several horizons at once; the main one is `horizon`, or else the one nearest to it.",
     )
-    designs: dict[str, Design | None] = Field(
+    designs: dict[Name, Design | None] = Field(
         {"bernoulli": Bernoulli()}, description="Experimental designs by name; null drops one."
     )
     estimators: list[str] | Literal["all"] = Field(
@@ -311,38 +392,38 @@ class Experiment(_Strict):
 class JobClass(_Strict):
     """A class of jobs of the loss network."""
 
-    rate: Positive = Field(description="Arrivals per server and unit of time.")
-    reward: Positive = Field(description="Reward of an accepted job.")
+    rate: Ratio = Field(description="Arrivals per server and unit of time.")
+    reward: Ratio = Field(description="Reward of an accepted job.")
 
 
 class LossNetworkStudy(_Strict):
     """The overloaded loss network over a grid of numbers of servers."""
 
-    servers: list[Annotated[int, Field(ge=1)]] = Field(
-        [16, 64, 256, 1024, 4096], min_length=1, description="Grid of numbers of servers N."
-    )
+    servers: list[
+        Annotated[Whole, _because("a path of it has more events than memory", ge=1, le=10_000_000)]
+    ] = Field([16, 64, 256, 1024, 4096], min_length=1, description="Grid of numbers of servers N.")
     high: JobClass = Field(JobClass(rate=0.7, reward=2.0), description="The class always accepted.")
     low: JobClass = Field(JobClass(rate=0.6, reward=1.0), description="The class under control.")
-    service_rate: Positive = Field(1.0, description="Service rate mu of a server.")
-    window_multipliers: list[Positive] = Field(
+    service_rate: Ratio = Field(1.0, description="Service rate mu of a server.")
+    window_multipliers: list[Multiplier] = Field(
         [1.0, 4.0, 8.0, 16.0, 32.0],
         min_length=1,
         description="Grid of c in the lookahead window c log(N) / N.",
     )
-    events: int = Field(
-        200_000, ge=1, description="Events per sample path, or more where `duration` asks for it."
+    events: Count = Field(
+        200_000, description="Events per sample path, or more where `duration` asks for it."
     )
-    duration: Positive = Field(
+    duration: Time = Field(
         200.0, description="Least length of a sample path, in mean service times."
     )
-    replicates: int = Field(5, ge=2, description="Sample paths per number of servers.")
-    offline_servers: int = Field(
-        1024, ge=0, description="Most servers the offline optimum is computed for."
+    replicates: Whole = Field(5, ge=2, le=10**12, description="Sample paths per number of servers.")
+    offline_servers: Whole = Field(
+        1024, ge=0, le=10_000_000, description="Most servers the offline optimum is computed for."
     )
-    rolling_horizon_servers: int = Field(
-        256, ge=0, description="Most servers the rolling horizon is run for."
+    rolling_horizon_servers: Whole = Field(
+        256, ge=0, le=10_000_000, description="Most servers the rolling horizon is run for."
     )
-    rolling_horizon_multiplier: Positive = Field(
+    rolling_horizon_multiplier: Multiplier = Field(
         8.0, description="Largest c the rolling horizon is run for."
     )
 
@@ -355,16 +436,26 @@ class ExternalLog(_Strict):
     config: str = Field(description="YAML file that says what the log's columns mean.")
 
 
+class Limits(_Strict):
+    """What a study may cost; one that is announced to cost more is not started."""
+
+    cpu_hours: Positive = Field(24.0, description="Most CPU hours of all jobs together.")
+    memory_gb: Positive = Field(8.0, description="Most memory of a single job, in GB.")
+    disk_gb: Positive = Field(100.0, description="Most disk for traces, in GB.")
+    jobs: Count = Field(20_000, description="Most simulation jobs; larger batches make fewer.")
+
+
 class Study(Experiment):
     """A whole study: seed, defaults, scenarios of queueing experiments, and the loss network."""
 
-    seed: int = Field(ge=0, description="Seed of every random stream.")
+    seed: Whole = Field(ge=0, lt=2**63, description="Seed of every random stream.")
     scenarios: dict[str, dict[str, Any] | None] = Field(
         {}, description="Scenarios by name; each overrides any default but the seed."
     )
     loss_network: LossNetworkStudy | None = Field(
         None, description="The overloaded loss network; left out, only queues are studied."
     )
+    limits: Limits = Field(Limits(), description="What the study may cost; more is refused.")
 
 
 @dataclass(frozen=True)
@@ -466,14 +557,7 @@ def load_study(path):
     StudyError
         If the file cannot be read, is not YAML, or says something that is not allowed.
     """
-    try:
-        values = yaml.safe_load(Path(path).read_text())
-    except OSError as error:
-        raise StudyError(f"{path}: cannot be read ({error.strerror})") from None
-    except yaml.YAMLError as error:
-        line = getattr(getattr(error, "problem_mark", None), "line", 0) + 1
-        raise StudyError(f"{path}: line {line} is not valid YAML") from None
-    return parse_study(values)
+    return parse_study(read_study_file(path))
 
 
 def parse_study(values):
@@ -486,27 +570,21 @@ def parse_study(values):
     """
     if not isinstance(values, dict):
         raise StudyError("a study must be a mapping of keys, see config/README.md")
+    refuse_code(values)
     study = validate(Study, values, lambda key: key)
+    for name in study.scenarios:
+        if not is_name(name):
+            raise StudyError(f"scenarios.{_plainly(name)}: a scenario's {NAME_RULE}")
     for name, override in study.scenarios.items():
         kind = (override or {}).get("kind", "simulated")
         if kind not in ("simulated", "external", "replay"):
             raise StudyError(
-                f"scenarios.{name}.kind: must be simulated, replay or external, got {kind}"
+                f"scenarios.{name}.kind: must be simulated, replay or external, got {_plainly(kind)}"
             )
         if kind == "replay" and "workload" not in override:
             raise StudyError(f"scenarios.{name}.workload: this key is required")
     if not study.scenarios and study.loss_network is None:
         raise StudyError("scenarios: at least one is needed, or a loss_network")
-    for name in study.scenarios:
-        if not name or not all(c.isalnum() or c == "_" for c in name):
-            raise StudyError(
-                f"scenarios.{name}: a scenario's name must consist of letters, digits and underscores"
-            )
-    for name in study.designs:
-        if not name or not all(c.isalnum() or c == "_" for c in name):
-            raise StudyError(
-                f"designs.{name}: a design's name must consist of letters, digits and underscores"
-            )
     external_logs(study)
     return study
 
@@ -535,7 +613,7 @@ def resolve(study):
         If a scenario's override is wrong.
     """
     base = study.model_dump(
-        mode="json", exclude={"seed", "scenarios", "loss_network"}, exclude_none=True
+        mode="json", exclude={"seed", "scenarios", "loss_network", "limits"}, exclude_none=True
     )
     cells = []
     for name, override in study.scenarios.items():
@@ -606,7 +684,7 @@ def _explain(model, values, problems, locate):
     problem = (unknown or problems)[0]
     kind, context = problem["type"], problem.get("ctx", {})
     location = _keys_of_the_study(values, problem)
-    key = locate(".".join(str(part) for part in location))
+    key = locate(".".join(map(_plainly, location)))
     if kind == "extra_forbidden":
         return f"{key}: unknown key{nearest(str(location[-1]), _known_keys(model, location))}"
     if kind == "missing":
@@ -625,17 +703,65 @@ def _explain(model, values, problems, locate):
         for other in problems
         if _keys_of_the_study(values, other) == location
     ]
-    return f"{key}: {', or '.join(alternatives)}, got {json.dumps(problem['input'], default=str)}"
+    return f"{key}: {', or '.join(alternatives)}, got {_shown(problem['input'])}{_hint(problem)}"
+
+
+def _plainly(part):
+    """Return a key on one line and short, in quotes where it is no plain word."""
+    text = str(part)
+    plain = text.isprintable() and text and len(text) <= _LONGEST_SHOWN
+    return text if plain else _shown(text)
+
+
+_LONGEST_SHOWN = 80
+
+
+def _shown(value):
+    """Return a value as the study has it, cut where it is long."""
+    text = json.dumps(value, default=str)
+    return text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}..."
+
+
+def _hint(problem):
+    """Say what to write for a text that looks like a number: YAML reads 5e-1 as text."""
+    value = problem["input"]
+    if problem["type"] not in ("float_type", "int_type") or not isinstance(value, str):
+        return ""
+    try:
+        number = _whole(float(value))
+    except ValueError:
+        return ""
+    if not math.isfinite(number):
+        return ""
+    point = (
+        "" if "." in value or "e" not in value.lower() else " (numbers like 5.0e-1 need the point)"
+    )
+    return f", which YAML reads as text; write {number!r}{point}"
 
 
 def _requirement(model, location, problem):
     """Say what would be right, without the names of classes that pydantic gives."""
     if problem["type"] not in _NO_MAPPING:
-        return problem["msg"].removeprefix("Input ")
+        return problem["msg"].removeprefix("Input ") + _reason(model, location, problem)
     for key, kinds in _tags(model, location).items():
         close = difflib.get_close_matches(str(problem["input"]), kinds, n=1)
         return f"must be a mapping of keys like {{{key}: {(close or kinds)[0]}}}"
     return "must be a mapping of keys"
+
+
+def _reason(model, location, problem):
+    """Return why a bound is where it is, if a number is beyond one that has a reason."""
+    if problem["type"] not in _BOUNDS:
+        return ""
+    schema = model.model_json_schema()
+    node = schema
+    for part in location:
+        node = _step(schema, node, part)
+    for option in _options(schema, node):
+        reason = option.get("reasons", {}).get(_BOUNDS[problem["type"]])
+        if reason:
+            return f" ({reason})"
+    return ""
 
 
 def _keys_of_the_study(values, problem):

@@ -8,6 +8,7 @@ from queuebench.config import (
     ExternalLog,
     Hyperexponential,
     JobClass,
+    Limits,
     LinearSpeeds,
     ListedSpeeds,
     LossNetworkStudy,
@@ -40,6 +41,7 @@ _SECTIONS = {
     "`service` with distribution `hyperexponential`": (Hyperexponential, {"distribution"}),
     "`workload` of a scenario of kind `replay`": (WorkloadFile, set()),
     "a scenario of kind `external`": (ExternalLog, {"kind"}),
+    "`limits`": (Limits, set()),
     "`loss_network`": (LossNetworkStudy, set()),
     "`loss_network.high` and `.low`": (JobClass, set()),
 }

@@ -3,8 +3,10 @@
 import pandas as pd
 
 from queuebench.collect import read_json
+from queuebench.failures import say_failures
 from queuebench.tables.bias_decomposition import bias_decomposition
 from queuebench.tables.output import write_csv
 
+say_failures(snakemake.log)
 estimates = pd.read_parquet(snakemake.input.estimates)
 write_csv(bias_decomposition(estimates, read_json(snakemake.input.exact)), snakemake.output[0])

@@ -1,9 +1,11 @@
 """Write what the estimators' checks of their assumptions say, and whether estimators disagree."""
 
+from queuebench.failures import say_failures
 from queuebench.tables.checks import checks_table
 from queuebench.tables.disagreement import disagreement_table
 from queuebench.tables.output import read_table, write_csv
 
+say_failures(snakemake.log)
 estimates, truth, diagnostics = (
     read_table(snakemake.input[name]) for name in ("estimates", "truth", "diagnostics")
 )

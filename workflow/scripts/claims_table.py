@@ -2,9 +2,11 @@
 
 from queuebench.claims.ab_tests import ab_test_evidence
 from queuebench.claims.loss_network import loss_evidence
+from queuebench.failures import say_failures
 from queuebench.tables.claims import NOTES, claims_table, overall
 from queuebench.tables.output import read_table, write_csv, write_markdown
 
+say_failures(snakemake.log)
 tables = {name: read_table(path) for name, path in snakemake.input.items()}
 claims = ab_test_evidence(tables, snakemake.params.families) if "estimates" in tables else []
 claims += loss_evidence(tables) if "regret" in tables else []

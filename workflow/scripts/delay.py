@@ -2,8 +2,10 @@
 
 import pandas as pd
 
+from queuebench.failures import say_failures
 from queuebench.figures.delay import draw_delay
 from queuebench.figures.style import save
 
+say_failures(snakemake.log)
 mse = pd.read_csv(snakemake.input[0])
 save(draw_delay(mse, snakemake.params.scenarios), snakemake.output)

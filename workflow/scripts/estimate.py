@@ -2,8 +2,10 @@
 
 from queuebench.config import Cell
 from queuebench.estimation import estimate_traces
+from queuebench.failures import say_failures
 from queuebench.kernels import ensure_compiled
 
+say_failures(snakemake.log)
 ensure_compiled()
 estimate_traces(
     Cell.from_dict(snakemake.params.job["cell"]),

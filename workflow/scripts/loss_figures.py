@@ -3,9 +3,11 @@
 import pandas as pd
 import pyarrow as pa
 
+from queuebench.failures import say_failures
 from queuebench.figures import loss_network as figures
 from queuebench.figures.style import save
 
+say_failures(snakemake.log)
 regret = pd.read_csv(snakemake.input.regret)
 decomposition = pd.read_csv(snakemake.input.decomposition)
 trace = pa.ipc.open_file(snakemake.input.trace).read_pandas()

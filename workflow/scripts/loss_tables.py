@@ -4,9 +4,11 @@ import pyarrow.parquet as pq
 
 from queuebench.collect import collect
 from queuebench.config import LossNetworkStudy
+from queuebench.failures import say_failures
 from queuebench.tables import loss_network as tables
 from queuebench.tables.output import write_csv
 
+say_failures(snakemake.log)
 settings = LossNetworkStudy.model_validate(snakemake.params.settings)
 collect(snakemake.input.regret, snakemake.output.rows)
 rows = {

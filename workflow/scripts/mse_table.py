@@ -2,10 +2,12 @@
 
 import pandas as pd
 
+from queuebench.failures import say_failures
 from queuebench.tables.checks import checks_table, warnings
 from queuebench.tables.mse import NOTES, mse_table
 from queuebench.tables.output import write_csv, write_markdown
 
+say_failures(snakemake.log)
 estimates, truth = (pd.read_parquet(snakemake.input[name]) for name in ("estimates", "truth"))
 table = mse_table(estimates, truth, snakemake.params.notes)
 first = warnings(checks_table(estimates, truth))

@@ -2,8 +2,10 @@
 
 from queuebench.config import Cell
 from queuebench.experiment import simulate_trace
+from queuebench.failures import say_failures
 from queuebench.kernels import ensure_compiled
 
+say_failures(snakemake.log)
 ensure_compiled()
 simulate_trace(
     Cell.from_dict(snakemake.params.job["cell"]),

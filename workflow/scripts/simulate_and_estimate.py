@@ -2,8 +2,10 @@
 
 from queuebench.batches import simulate_and_estimate
 from queuebench.config import Cell
+from queuebench.failures import say_failures
 from queuebench.kernels import ensure_compiled
 
+say_failures(snakemake.log)
 ensure_compiled()
 simulate_and_estimate(
     Cell.from_dict(snakemake.params.job["cell"]),

@@ -2,9 +2,11 @@
 
 import pandas as pd
 
+from queuebench.failures import say_failures
 from queuebench.figures.style import save_each
 from queuebench.figures.violins import draw_violins
 
+say_failures(snakemake.log)
 estimates = pd.read_parquet(snakemake.input.estimates)
 truth = pd.read_parquet(snakemake.input.truth)
 save_each(

@@ -1,9 +1,11 @@
 """Write who has the lowest mean squared error where, and what length makes the sign right."""
 
+from queuebench.failures import say_failures
 from queuebench.tables.output import read_table, write_csv
 from queuebench.tables.sign import sign_table
 from queuebench.tables.winners import winners_table
 
+say_failures(snakemake.log)
 estimates, truth = (read_table(snakemake.input[name]) for name in ("estimates", "truth"))
 exact = [read_table(path) for path in snakemake.input.get("decomposition", [])]
 seed = snakemake.params.seed
