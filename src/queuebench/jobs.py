@@ -61,9 +61,11 @@ def structural_estimators():
 
 def exact_params(cell):
     """Return settings and code of a job that solves a cell exactly."""
-    values = cell.to_dict("system", "control", "treatment", "truth", "horizon", "horizons")
+    values = cell.to_dict("system", "control", "treatment", "truth", "horizons")
+    values["experiment"]["horizons"] = cell.experiment.all_horizons
     truth = values["experiment"]["truth"]
     values["experiment"]["truth"] = {name: truth[name] for name in _EXACT_ALONE}
+    values["seed"] = 0  # No randomness enters: another seed solves nothing again.
     return {"cell": values, "code": fingerprint("queuebench.exact")}
 
 
@@ -102,4 +104,5 @@ def _with_estimators(cell):
     """Return the cell's values with its estimators by name, so that a new one shows."""
     values = cell.to_dict(*_SYSTEM, *_RECORD, *_ESTIMATION)
     values["experiment"]["estimators"] = sorted(entry.name for entry in _applying(cell))
+    values["experiment"]["horizons"] = cell.experiment.all_horizons
     return values
