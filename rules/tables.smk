@@ -17,6 +17,7 @@ rule collect:
         mem_mb=1000,
         runtime=10,
     params:
+        cells=list(CELLS),  # Their order is that of the rows; Snakemake takes inputs for a set.
         code=fingerprint("queuebench.collect", "queuebench.tables.truth"),
     script:
         "../workflow/scripts/collect.py"

@@ -29,6 +29,12 @@ def test_order_means_nothing(key):
         assert repr(params(cell())) == repr(params(cell(**{key: other})))
 
 
+def test_one_horizon_is_the_same_by_either_key():
+    by_horizon, by_horizons = cell(horizon=5.0, horizons=None), cell(horizon=5.0, horizons=[5.0])
+    for params in (batch_params, estimation_params, exact_params):
+        assert repr(params(by_horizon)) == repr(params(by_horizons))
+
+
 def test_a_seed_solves_nothing_exactly_again():
     assert exact_params(cell()) == exact_params(cell(seed=2))
     assert batch_params(cell()) != batch_params(cell(seed=2))

@@ -3,11 +3,17 @@
 Rules pass these as params, so that a change reruns the jobs it concerns and no others.
 """
 
+import hashlib
+import json
+from importlib.metadata import version
+
 import queuebench.estimators  # noqa: F401 (importing registers)
+from queuebench.estimators.disagreement import COMPARED_ESTIMATORS
 from queuebench.estimators.registry import all_estimators
 from queuebench.estimators.setting import applying
 from queuebench.fingerprint import fingerprint
 from queuebench.queueing.policies import policy
+from queuebench.workload import content_hash
 
 _SYSTEM = (
     "system", "control", "treatment", "speeds", "arrival_process", "information", "travel_time",
@@ -15,6 +21,7 @@ _SYSTEM = (
 )  # fmt: skip
 _RECORD = ("arrivals", "designs")
 _ESTIMATION = ("horizon", "horizons", "estimators", "assumed")
+_LIBRARIES = ("numpy", "numba", "llvmlite", "scipy")
 _EXACT_ALONE = ("exact_states", "exact_tolerance")
 
 
@@ -29,7 +36,7 @@ def estimation_params(cell):
     """Return settings and code of a job that estimates from kept traces."""
     return {
         "cell": _with_estimators(cell),
-        "code": _code(cell, "queuebench.estimation", _estimators),
+        "code": _code(cell, "queuebench.batches", _estimators),
     }
 
 
@@ -39,6 +46,44 @@ def batch_params(cell):
         "cell": _with_estimators(cell),
         "code": _code(cell, "queuebench.batches", _policies, _estimators),
     }
+
+
+def row_keys(cell):
+    """Return what a cell's rows depend on, as hashes: settings, code, libraries and a workload's content.
+
+    For the job that makes the rows, not for params: so it is the code and the workload at work that
+    are named, whatever was edited since the workflow began.
+
+    Returns
+    -------
+    dict of str to dict
+        By design: ``estimates``, a hash by estimator, and ``diagnostics``, a hash.
+    """
+    told = cell.to_dict("horizon", "assumed")["experiment"]
+    common = {
+        "told": told | {"horizons": cell.experiment.all_horizons},
+        "code": fingerprint("queuebench.estimation"),
+        "libraries": {name: version(name) for name in _LIBRARIES},
+        "workload": content_hash(cell.experiment.workload),
+    }
+    return {
+        name: _keys_of_design(common | {"record": simulation_params(cell, name)}, cell, design.kind)
+        for name, design in cell.designs.items()
+    }
+
+
+def _keys_of_design(common, cell, kind):
+    estimates = {
+        entry.name: _digest(common, entry.name, fingerprint(entry.function.__module__))
+        for entry in applying(cell, kind)
+    }
+    compared = sorted(COMPARED_ESTIMATORS & estimates.keys())
+    diagnostics = _digest(common, [estimates[name] for name in compared])
+    return {"estimates": estimates, "diagnostics": diagnostics}
+
+
+def _digest(*parts):
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 
 def truth_params(cell):
@@ -62,7 +107,7 @@ def structural_estimators():
 def exact_params(cell):
     """Return settings and code of a job that solves a cell exactly."""
     values = cell.to_dict("system", "control", "treatment", "truth", "horizons")
-    values["experiment"]["horizons"] = cell.experiment.all_horizons
+    values = _with_horizons(values, cell)
     truth = values["experiment"]["truth"]
     values["experiment"]["truth"] = {name: truth[name] for name in _EXACT_ALONE}
     values["seed"] = 0  # No randomness enters: another seed solves nothing again.
@@ -104,5 +149,11 @@ def _with_estimators(cell):
     """Return the cell's values with its estimators by name, so that a new one shows."""
     values = cell.to_dict(*_SYSTEM, *_RECORD, *_ESTIMATION)
     values["experiment"]["estimators"] = sorted(entry.name for entry in _applying(cell))
-    values["experiment"]["horizons"] = cell.experiment.all_horizons
-    return values
+    return _with_horizons(values, cell)
+
+
+def _with_horizons(values, cell):
+    """Return the cell's values with its horizons in order, whichever key of the study gave them."""
+    experiment = values["experiment"] | {"horizons": cell.experiment.all_horizons}
+    # Snakemake compares params by their repr.
+    return values | {"experiment": dict(sorted(experiment.items()))}

@@ -5,6 +5,7 @@ scaled to mean one and so are sizes, and a run goes through the file in a circle
 that replicates differ and a record may be longer than the file.
 """
 
+import hashlib
 import json
 from dataclasses import dataclass
 from datetime import datetime
@@ -30,6 +31,14 @@ class Workload:
 
     gaps: np.ndarray
     sizes: np.ndarray
+
+
+def content_hash(settings):
+    """Return a hash of a workload's file, None without a workload."""
+    if settings is None:
+        return None
+    with open(settings.path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def read_workload(settings):
