@@ -17,6 +17,7 @@ rule collect:
         mem_mb=1000,
         runtime=10,
     params:
+        cells=list(CELLS),  # Their order is that of the rows; Snakemake takes inputs for a set.
         code=code_of("collect"),
     script:
         "../workflow/scripts/collect.py"

@@ -491,8 +491,8 @@ class Cell:
 
     @property
     def designs(self):
-        """The designs that are switched on, by name."""
-        return {name: d for name, d in self.experiment.designs.items() if d is not None}
+        """The designs that are switched on, by name and in its order."""
+        return {name: d for name, d in sorted(self.experiment.designs.items()) if d is not None}
 
     @property
     def periodic(self):
@@ -517,6 +517,8 @@ class Cell:
         )
         if "system" in experiment:
             del experiment["system"]["loads"]
+        # Neither the order of designs nor that of a policy's parameters means anything.
+        experiment = json.loads(json.dumps(experiment, sort_keys=True))
         return {
             "scenario": self.scenario,
             "load": self.load,

@@ -1,18 +1,15 @@
 """From traces to rows of `results/estimates.parquet` and `results/diagnostics.parquet`."""
 
 import math
+from typing import NamedTuple
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
-from queuebench.arrow import table
-from queuebench.diagnostics import DIAGNOSTICS_SCHEMA, compare, diagnose
+from queuebench.diagnostics import compare, diagnose
 from queuebench.estimators import EstimationError
 from queuebench.estimators.inference import intervals
 from queuebench.estimators.record import Record
 from queuebench.estimators.setting import applying, setting_of
-from queuebench.files import whole_file
-from queuebench.progress import Progress
 from queuebench.trace import Trace
 
 ESTIMATES_SCHEMA = pa.schema(
@@ -40,8 +37,27 @@ ESTIMATES_SCHEMA = pa.schema(
 )
 
 
-def estimate_trace(cell, design, path, progress=lambda replicate: None):
-    """Apply every estimator of a design to every replicate of a trace.
+class Wanted(NamedTuple):
+    """What is to be computed of a record: estimators by name, and whether its diagnostics."""
+
+    estimators: frozenset
+    diagnostics: bool
+
+    def __bool__(self):
+        return bool(self.estimators) or self.diagnostics
+
+
+def asked_for(cell, design):
+    """Return names and horizons, in order, of the estimates a cell asks for under one of its designs."""
+    return [
+        (estimator.name, horizon)
+        for estimator in applying(cell, cell.designs[design].kind)
+        for horizon in _horizons(cell, estimator)
+    ]
+
+
+def estimate_trace(cell, design, path, progress=lambda replicate: None, wanted=None):
+    """Apply the estimators of a design to the replicates of a trace.
 
     Parameters
     ----------
@@ -52,6 +68,8 @@ def estimate_trace(cell, design, path, progress=lambda replicate: None):
         Of the trace.
     progress : Callable
         Called with the number of each replicate.
+    wanted : Callable, optional
+        From the number of a replicate to what is `Wanted` of it; everything by default.
 
     Returns
     -------
@@ -66,11 +84,18 @@ def estimate_trace(cell, design, path, progress=lambda replicate: None):
         Naming cell, design, replicate and estimator.
     """
     setting = setting_of(cell, design)
+    every = Wanted(frozenset(name for name, _ in asked_for(cell, design)), True)
     estimates, diagnostics = [], []
     for replicate in Trace(path):
+        asked = wanted(replicate.number) if wanted else every
+        if not asked:
+            continue
         progress(replicate.number)
-        found = list(_estimate_record(cell, design, Record(replicate, setting)))
+        record = Record(replicate, setting)
+        found = list(_estimate_record(cell, design, record, asked.estimators))
         estimates.extend(_row(cell, design, replicate, *one) for one in found)
+        if not asked.diagnostics:
+            continue
         key = {"scenario": cell.scenario, "load": cell.load, "design": design}
         diagnostics.append(
             key
@@ -81,56 +106,16 @@ def estimate_trace(cell, design, path, progress=lambda replicate: None):
     return estimates, diagnostics
 
 
-def estimate_traces(cell, paths, outputs, log=None):
-    """Estimate from the kept traces of a batch, one per design, and write what comes out.
-
-    Parameters
-    ----------
-    cell : queuebench.config.Cell
-    paths : dict of str to path
-        Trace of each design.
-    outputs : pair of paths
-        Of the estimates and of the diagnostics.
-    log : str or pathlib.Path, optional
-        Where progress is written.
-    """
-    rows = Rows()
-    with Progress(log, f"{cell.name}: estimating", None) as progress:
-        for design, path in paths.items():
-            Trace(path).check_origin(cell, design)
-            rows.add(
-                estimate_trace(cell, design, path, lambda r, d=design: progress.step(f"{d} {r}"))
-            )
-    rows.write(*outputs)
+def _horizons(cell, estimator):
+    return cell.experiment.all_horizons if estimator.uses_horizon else [None]
 
 
-class Rows:
-    """Rows of estimates and of diagnostics, collected until they are written."""
-
-    def __init__(self):
-        self._kinds = [(ESTIMATES_SCHEMA, []), (DIAGNOSTICS_SCHEMA, [])]
-
-    def add(self, found):
-        """Add what `estimate_trace` returned."""
-        for (_, rows), more in zip(self._kinds, found, strict=True):
-            rows.extend(more)
-
-    def write(self, *paths):
-        """Write both kinds to Parquet files, in the order of their replicates.
-
-        So rows stand in the same order whether a batch is simulated design by design or replicate
-        by replicate, and however replicates are cut into batches.
-        """
-        for (schema, rows), path in zip(self._kinds, paths, strict=True):
-            ordered = sorted(rows, key=lambda row: row["replicate"])
-            with whole_file(path) as partial:
-                pq.write_table(table(ordered, schema), partial)
-
-
-def _estimate_record(cell, design, record):
-    """Yield name, horizon and estimate of every estimator that applies."""
+def _estimate_record(cell, design, record, names):
+    """Yield name, horizon and estimate of every estimator of some names that applies."""
     for estimator in applying(cell, record.setting.design):
-        for horizon in cell.experiment.all_horizons if estimator.uses_horizon else [None]:
+        if estimator.name not in names:
+            continue
+        for horizon in _horizons(cell, estimator):
             try:
                 yield estimator.name, horizon, estimator.function(record, horizon)
             except EstimationError as error:

@@ -17,7 +17,7 @@ from pathlib import Path
 
 _SOURCE = Path(__file__).parent.parent
 _PACKAGE = "queuebench"
-_NO_RESULT = {_PACKAGE, f"{_PACKAGE}.progress", f"{_PACKAGE}.kernels"}
+_NO_RESULT = {f"{_PACKAGE}{name}" for name in ("", ".failures", ".kernels", ".progress")}
 _NAMED = {f"{_PACKAGE}.estimators", f"{_PACKAGE}.queueing.policies"}
 _SETTINGS = f"{_PACKAGE}.config"
 _VALIDATORS = {"model_validator", "field_validator"}
@@ -28,10 +28,10 @@ def fingerprint(script, *modules):
 
     Parameters
     ----------
-    script : str or pathlib.Path
-        Of a rule.
+    script : str, pathlib.Path or None
+        Of a rule; None where only modules count.
     *modules : str
-        Dotted names of the registered policies' and estimators' modules that the rule uses.
+        Dotted names of the registered policies' and estimators' modules that the rule uses, or of others.
 
     Returns
     -------
@@ -51,7 +51,8 @@ def fingerprint(script, *modules):
 
 def reached(script, *modules):
     """Return the names behind a fingerprint: modules, and ``module:definition`` of the settings."""
-    ahead = {*_imported(ast.parse(Path(script).read_text())), *modules}
+    imported = set() if script is None else _imported(ast.parse(Path(script).read_text()))
+    ahead = {*imported, *modules}
     seen = set()
     while ahead:
         name = ahead.pop()

@@ -4,15 +4,20 @@ Rules pass these as params, so that a change reruns the jobs it concerns and no 
 of the rule's script, whose imports say what code it runs.
 """
 
+import hashlib
+import json
+from importlib.metadata import version
 from pathlib import Path
 
 import yaml
 
 import queuebench.estimators  # noqa: F401 (importing registers)
+from queuebench.estimators.disagreement import COMPARED_ESTIMATORS
 from queuebench.estimators.registry import all_estimators
 from queuebench.estimators.setting import applying, truth_arrivals
 from queuebench.fingerprint import fingerprint
 from queuebench.queueing.policies import policy
+from queuebench.workload import content_hash
 
 _SYSTEM = (
     "system", "control", "treatment", "speeds", "arrival_process", "information", "travel_time",
@@ -20,14 +25,19 @@ _SYSTEM = (
 )  # fmt: skip
 _RECORD = ("arrivals", "designs")
 _ESTIMATION = ("horizon", "horizons", "estimators", "assumed")
+_LIBRARIES = ("numpy", "numba", "llvmlite", "scipy")
 _EXACT_ALONE = ("exact_states", "exact_tolerance")
 
 
 def simulation_params(cell, design, script):
     """Return settings and code of a job that simulates kept traces of one design."""
+    return {"cell": _record_settings(cell, design), "code": _code(cell, script, _policies)}
+
+
+def _record_settings(cell, design):
     values = cell.to_dict(*_SYSTEM, "arrivals", "designs")
     values["experiment"]["designs"] = {design: values["experiment"]["designs"][design]}
-    return {"cell": values, "code": _code(cell, script, _policies)}
+    return values
 
 
 def estimation_params(cell, script):
@@ -45,6 +55,46 @@ def batch_params(cell, script):
         "cell": _with_estimators(cell),
         "code": _code(cell, script, _policies, _estimators),
     }
+
+
+def row_keys(cell):
+    """Return what a cell's rows depend on, as hashes: settings, code, libraries and a workload's content.
+
+    For the job that makes the rows, not for params: so it is the code and the workload at work that
+    are named, whatever was edited since the workflow began.
+
+    Returns
+    -------
+    dict of str to dict
+        By design: ``estimates``, a hash by estimator, and ``diagnostics``, a hash.
+    """
+    told = cell.to_dict("horizon", "assumed")["experiment"]
+    common = {
+        "told": told | {"horizons": cell.experiment.all_horizons},
+        "code": fingerprint(
+            None, "queuebench.experiment", "queuebench.estimation", *_policies(cell)
+        ),
+        "libraries": {name: version(name) for name in _LIBRARIES},
+        "workload": content_hash(cell.experiment.workload),
+    }
+    return {
+        name: _keys_of_design(common | {"record": _record_settings(cell, name)}, cell, design.kind)
+        for name, design in cell.designs.items()
+    }
+
+
+def _keys_of_design(common, cell, kind):
+    estimates = {
+        entry.name: _digest(common, entry.name, fingerprint(None, entry.function.__module__))
+        for entry in applying(cell, kind)
+    }
+    compared = sorted(COMPARED_ESTIMATORS & estimates.keys())
+    diagnostics = _digest(common, [estimates[name] for name in compared])
+    return {"estimates": estimates, "diagnostics": diagnostics}
+
+
+def _digest(*parts):
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 
 def truth_params(cell, script):
@@ -75,9 +125,11 @@ def structural_estimators():
 
 def exact_params(cell, script):
     """Return settings and code of a job that solves a cell exactly."""
-    values = cell.to_dict("system", "control", "treatment", "truth", "horizon", "horizons")
+    values = cell.to_dict("system", "control", "treatment", "truth", "horizons")
+    values = _with_horizons(values, cell)
     truth = values["experiment"]["truth"]
     values["experiment"]["truth"] = {name: truth[name] for name in _EXACT_ALONE}
+    values["seed"] = 0  # No randomness enters: another seed solves nothing again.
     return {"cell": values, "code": fingerprint(script)}
 
 
@@ -126,4 +178,11 @@ def _with_estimators(cell):
     """Return the cell's values with its estimators by name, so that a new one shows."""
     values = cell.to_dict(*_SYSTEM, *_RECORD, *_ESTIMATION)
     values["experiment"]["estimators"] = sorted(entry.name for entry in _applying(cell))
-    return values
+    return _with_horizons(values, cell)
+
+
+def _with_horizons(values, cell):
+    """Return the cell's values with its horizons in order, whichever key of the study gave them."""
+    experiment = values["experiment"] | {"horizons": cell.experiment.all_horizons}
+    # Snakemake compares params by their repr.
+    return values | {"experiment": dict(sorted(experiment.items()))}

@@ -38,6 +38,10 @@ class Progress:
         if self._path:
             self._file.close()
 
+    def expect(self, total):
+        """Say how many steps there are, where that is known only now."""
+        self._total = total
+
     def step(self, name):
         """Begin the next step."""
         self._done += 1

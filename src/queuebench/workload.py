@@ -5,6 +5,7 @@ scaled to mean one and so are sizes, and a run goes through the file in a circle
 that replicates differ and a record may be longer than the file.
 """
 
+import hashlib
 import json
 from dataclasses import dataclass
 from datetime import datetime
@@ -46,6 +47,14 @@ class Workload:
             "dispatched one after the other and see each other's, so they meet more jobs than the time "
             "average; this is the file's clock or its batches, not a stream of single arrivals"
         )
+
+
+def content_hash(settings):
+    """Return a hash of a workload's file, None without a workload."""
+    if settings is None:
+        return None
+    with open(settings.path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def read_workload(settings):

@@ -28,6 +28,8 @@ COMPARED = {
 }
 """Kinds of assumptions, and the estimators that may stand for them, the first at hand."""
 
+COMPARED_ESTIMATORS = {name for names in COMPARED.values() for name in names}
+
 PAIRS = tuple(combinations(COMPARED, 2))
 
 
