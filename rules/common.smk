@@ -1,5 +1,6 @@
 # The study, its cells and its batches; what does not concern a single rule.
 import re
+import sys
 
 from snakemake.exceptions import WorkflowError
 
@@ -23,6 +24,7 @@ from queuebench.jobs import (
 from queuebench.loss_network.policies import modules as loss_policy_modules
 from queuebench.loss_study import SCHEMAS
 from queuebench.needs import job_memory, job_minutes
+from queuebench.provenance import check_shown, stamp, take_over
 
 
 def load_cells():
@@ -33,6 +35,8 @@ def load_cells():
         check_loss_network(study)
         for cell in cells.values():
             check_cell(cell)
+        if any(word.startswith("--report") for word in sys.argv):
+            check_shown(list(cells.values()), "results/estimates.parquet")
     except StudyError as error:
         raise WorkflowError(str(error)) from None
     return study, cells

@@ -17,7 +17,8 @@ rule collect:
         mem_mb=1000,
         runtime=10,
     params:
-        cells=list(CELLS),  # Their order is that of the rows; Snakemake takes inputs for a set.
+        # Of all cells in their order, which is that of the rows: Snakemake takes inputs for a set.
+        stamp=stamp(list(CELLS.values())),
         code=fingerprint("queuebench.collect", "queuebench.tables.truth"),
     script:
         "../workflow/scripts/collect.py"
