@@ -11,7 +11,7 @@ SNAKEMAKE := $(BIN)/snakemake --cores $(CORES)
 # Some machines switch bytecode off, which makes every start of Python three to five times slower.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: setup run resume smoke report test lint format bench bench-peers
+.PHONY: setup run resume stale clean-stale smoke report test lint format bench bench-peers
 
 setup: $(STAMP)
 
@@ -24,6 +24,13 @@ resume: setup
 	$(BIN)/python -m queuebench.at_work
 	$(SNAKEMAKE) --configfile $(STUDY) --unlock
 	$(SNAKEMAKE) --configfile $(STUDY) --rerun-incomplete
+
+# Results of scenarios, loads and batches that the study no longer names: list them, remove them.
+stale: setup
+	$(BIN)/queuebench stale --configfile $(STUDY)
+
+clean-stale: setup
+	$(BIN)/queuebench stale --configfile $(STUDY) --remove
 
 smoke: setup
 	$(SNAKEMAKE) --configfile config/smoke.yaml

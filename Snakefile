@@ -30,4 +30,6 @@ onstart:
     parallel = (
         workflow.resource_settings.cores or workflow.resource_settings.nodes or 1
     )
+    if said := take_over(STUDY, "results/study.yaml"):
+        logger.warning(said)
     logger.info(describe_cost(STUDY, list(CELLS.values()), parallel))

@@ -1,5 +1,6 @@
 # The study, its cells and its batches; what does not concern a single rule.
 import re
+import sys
 
 from snakemake.exceptions import WorkflowError
 
@@ -22,6 +23,7 @@ from queuebench.jobs import (
 )
 from queuebench.loss_study import SCHEMAS
 from queuebench.needs import job_memory, job_minutes
+from queuebench.provenance import check_shown, stamp, take_over
 from queuebench.study_file import read_study_file
 
 
@@ -33,6 +35,8 @@ def load_cells():
             read_study_file(path)
         study = parse_study(config)
         cells = {cell.name: cell for cell in check_study(study)}
+        if any(word.startswith("--report") for word in sys.argv):
+            check_shown(list(cells.values()), "results/estimates.parquet")
     except StudyError as error:
         raise WorkflowError(str(error)) from None
     return study, cells

@@ -17,7 +17,8 @@ rule collect:
         mem_mb=1000,
         runtime=10,
     params:
-        cells=list(CELLS),  # Their order is that of the rows; Snakemake takes inputs for a set.
+        # Of all cells in their order, which is that of the rows: Snakemake takes inputs for a set.
+        stamp=stamp(list(CELLS.values())),
         code=code_of("collect"),
     script:
         "../workflow/scripts/collect.py"

@@ -244,7 +244,9 @@ def methods_of_the_settings():
                 if isinstance(value, property | classmethod) or inspect.isfunction(value)
             }  # fmt: skip
             text = inspect.getsource(kind)
-            found += [(name, key) for key in sorted(own - checks) if re.search(rf"def {key}\(", text)]
+            found += [
+                (name, key) for key in sorted(own - checks) if re.search(rf"def {key}\(", text)
+            ]
     return found
 
 

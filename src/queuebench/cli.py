@@ -78,6 +78,13 @@ def _parser():
     check.add_argument("--configfile", required=True, help="the study")
     check.set_defaults(run=_check)
 
+    stale = commands.add_parser(
+        "stale", help="list files of the results that a study does not name (any longer)"
+    )
+    stale.add_argument("--configfile", required=True, help="the study")
+    stale.add_argument("--remove", action="store_true", help="remove them, and nothing else")
+    stale.set_defaults(run=_stale)
+
     schema = commands.add_parser("schema", help="print the JSON schema of a study, for editors")
     schema.set_defaults(run=lambda _: print(study_schema()))
 
@@ -182,6 +189,16 @@ def _analyze(chosen):
     from queuebench.logs import analyze_log
 
     print(analyze_log(chosen.log, chosen.config, chosen.out).report())
+
+
+def _stale(chosen):
+    from queuebench.at_work import at_work
+    from queuebench.stale import remove_stale, stale_files
+
+    if chosen.remove and at_work("."):
+        raise StudyError("a run is at work in this folder; remove stale files when it has ended")
+    for path in (remove_stale if chosen.remove else stale_files)(chosen.configfile):
+        print(path)
 
 
 def _cell(chosen):

@@ -3,6 +3,7 @@
 Each test runs the study, edits it, runs it again, and compares all bytes with a fresh run's.
 """
 
+import pyarrow.parquet as pq
 import pytest
 import yaml
 from workflow_copy import TINY, Workflow, succeed
@@ -89,3 +90,19 @@ def test_order_simulates_and_estimates_nothing(finished, fresh):
     scenarios = dict(reversed(STUDY["scenarios"].items()))
     assert finished.make(scenarios=scenarios) == fresh(scenarios=scenarios)
     assert not list((finished.folder / "results/logs").rglob("batch*.log"))
+
+
+def test_results_say_which_study_made_them_and_what_another_changes(finished, fresh):
+    assert finished.make(seed=12) == fresh(seed=12)
+    process = finished.run(*TARGETS, "--forcerun", "collect")
+    assert "holds the study" not in succeed(process).stderr, "it is the same study"
+    saved = finished.folder / "results/study.yaml"
+    for name in ("estimates", "diagnostics", "truth"):
+        metadata = pq.read_schema(finished.folder / f"results/{name}.parquet").metadata
+        assert f"study {metadata[b'study'].decode()}" in saved.read_text()
+
+    scenarios = {"other": {}}
+    finished.write_study(**{**STUDY, "scenarios": scenarios})
+    process = succeed(finished.run("results/exact/other-load0.6.json"))
+    assert "results/ holds the study with seed 12 and scenarios plain, kept" in process.stderr
+    assert "seed (12, now 11), scenarios.other (new), scenarios.plain (gone)" in process.stderr

@@ -1,15 +1,16 @@
 """Collect estimates, diagnostics and truths of all cells."""
 
 import pandas as pd
+import pyarrow as pa
 
-from queuebench.collect import collect, read_json
+from queuebench.collect import collect, read_json, write_stamped
 from queuebench.failures import say_failures
-from queuebench.files import whole_file
 from queuebench.tables.truth import truth_table
 
 say_failures(snakemake.log)
 for kind in ("estimates", "diagnostics"):
-    collect(snakemake.input[kind], snakemake.output[kind])
+    collect(snakemake.input[kind], snakemake.output[kind], snakemake.params.stamp)
 simulated = pd.concat(map(pd.read_parquet, snakemake.input.truth), ignore_index=True)
-with whole_file(snakemake.output.truth) as partial:
-    truth_table(simulated, read_json(snakemake.input.exact)).to_parquet(partial, index=False)
+truth = truth_table(simulated, read_json(snakemake.input.exact))
+table = pa.Table.from_pandas(truth, preserve_index=False)
+write_stamped(table, snakemake.output.truth, snakemake.params.stamp)
