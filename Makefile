@@ -6,6 +6,8 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 CORES ?= all
 STUDY ?= config/config.yaml
+# One more than cores: tests of the cluster mostly wait. Files stay whole, for what their tests share.
+WORKERS ?= $(shell $(PYTHON) -c 'import os; print(1 + (os.cpu_count() or 1))')
 SNAKEMAKE := $(BIN)/snakemake --cores $(CORES)
 
 # Some machines switch bytecode off, which makes every start of Python three to five times slower.
@@ -39,7 +41,7 @@ report: run
 	$(SNAKEMAKE) --configfile $(STUDY) --report results/report.html
 
 test: setup
-	$(BIN)/python -m pytest -m "not slow"
+	$(BIN)/python -m pytest -m "not slow" -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 
 lint: setup
 	$(BIN)/ruff check .
