@@ -17,6 +17,7 @@ from queuebench.logs.groups import check_groups
 from queuebench.logs.ingest import ingest, stored_columns
 from queuebench.logs.littles_law import LittlesLaw, littles_law
 from queuebench.logs.local_rate import choose_rate
+from queuebench.logs.missing import check_tails
 from queuebench.logs.normalise import normalise, trace_columns
 from queuebench.logs.replay_check import check_replay, check_stability
 from queuebench.logs.replicate import LogReplicate
@@ -144,7 +145,8 @@ def _analyze(log, config, store):
         findings=[
             *check_replay(rows, config),
             *check_stability(setting.structure, law.rate, made.queues.services),
-            *made.findings, *service.findings, *_design_findings(log, config, replicate),
+            *made.findings, *check_tails(replicate), *service.findings,
+            *_design_findings(log, config, replicate),
             *_service_findings(record, config, rows, service), *arrivals.findings,
             *rate_findings, *notes,
         ],
