@@ -191,6 +191,18 @@ def test_rows_lost_in_an_outage_leave_a_gap(found):
     assert found(columns | {"arrival_time": both})["gap"].count == 2
 
 
+def test_jobs_that_never_finish_in_one_arm(tmp_path, describe):
+    columns = fcfs(1, 5000)
+    lost = lost_at_random(columns, 0.02) & (np.arange(5000) < 4000)
+    columns["response_time"] = np.where(lost, np.nan, columns["response_time"])
+    columns = {name: columns[name] for name in ("arrival_time", "arm", "server", "response_time")}
+    columns["response_time"] = [None if t != t else t for t in columns["response_time"]]
+    log = write_log(tmp_path / "log.parquet", columns)
+    analysis = analyze_log(log, describe(drop=["start"], horizon=5.0, estimators=["naive"]))
+    (one,) = (one for one in analysis.findings if one.name == "losses_differ")
+    assert (one.count, one.forbids) == (lost.sum(), EVERY)
+
+
 def test_losses_by_arm():
     (one,) = check_losses([10, 60], [10_000, 10_000], "never finished")
     assert one.forbids == EVERY
