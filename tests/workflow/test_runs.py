@@ -119,6 +119,7 @@ def test_a_study_of_two_equal_arms_alone_has_all_its_tables_and_figures(workflow
     mse = pd.read_csv(workflow.folder / "results/tables/mse.csv")
     assert (mse["gte"] == 0.0).all()
     assert mse["relative_rmse"].isna().all()
+    assert "row of `claims.csv`" in (workflow.folder / "results/tables/claims.md").read_text()
     assert mse.loc[mse["main"], "horizon"].dropna().unique().tolist() == [5.0]
 
 
