@@ -23,6 +23,7 @@ from queuebench.logs.replicate import LogReplicate
 from queuebench.logs.service import judge_service
 from queuebench.logs.setting import log_setting
 from queuebench.logs.store import ColumnStore
+from queuebench.logs.units import check_units
 
 
 @dataclass(frozen=True)
@@ -112,6 +113,15 @@ def analyze_log(log_path, config_path, out_dir=None):
 
 def _analyze(log, config, store):
     made = normalise(log, config, store)
+    units = check_units(made.replicate, config, len(made.servers))
+    try:
+        return _conclude(log, config, made, units)
+    except LogError as error:
+        # A wrong unit makes nonsense of horizons, service times and windows.
+        raise LogError("; ".join([str(error), *(found.text for found in units)])) from None
+
+
+def _conclude(log, config, made, units):
     replicate = made.replicate
     service = judge_service(
         replicate, made.queues, config.columns.server is not None, config.design.kind,
@@ -126,7 +136,9 @@ def _analyze(log, config, store):
     record = Record(replicate, replace(setting, local_rate=table))
     rows, notes = estimate_log(
         record, config, mean_service_time,
-        lambda entry: service.valid(entry) and arrivals.valid(entry),
+        lambda entry: (
+            service.valid(entry) and arrivals.valid(entry) and _sees_all(entry, made.others)
+        ),
     )  # fmt: skip
     law = littles_law(replicate)
     return LogAnalysis(
@@ -143,11 +155,16 @@ def _analyze(log, config, store):
         findings=[
             *check_replay(rows, config),
             *check_stability(setting.structure, law.rate, made.queues.services),
-            *made.findings, *service.findings, *_design_findings(log, config, replicate),
+            *units, *made.findings, *service.findings, *_design_findings(log, config, replicate),
             *(check_explained(record) if _uses_fitted(rows) else []), *arrivals.findings,
             *rate_findings, *notes,
         ],
     )  # fmt: skip
+
+
+def _sees_all(entry, others):
+    """Return whether a record without all jobs is enough: what rebuilds states from it would miss some."""
+    return not others or not (entry.needs_structure or entry.needs_constant_rate)
 
 
 def _uses_fitted(rows):
@@ -170,10 +187,11 @@ def _mean_service_time(config, service):
 def _design_findings(log, config, replicate):
     if config.design.kind == "bernoulli":
         users = log.users
+        arm = log.columns["arm"][: len(users)]
         treatment = log.arms.find(config.treatment, "treatment")
         return [
             *check_assignment(replicate, config.design.treated_share),
-            *check_users(users, log.columns["arm"][: len(users)] == treatment),
+            *check_users(np.where(arm < 0, -1, users), arm == treatment),
         ]
     if config.design.kind == "group":
         return check_groups(replicate)
