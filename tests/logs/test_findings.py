@@ -1,10 +1,14 @@
 """What is noticed about logs that can be analysed but are not perfect."""
 
+import math
+import re
+
 import numpy as np
 import pytest
 from exported import columns_of, write_log
 
-from queuebench.logs import analyze_log
+from queuebench.logs import LogError, analyze_log
+from queuebench.logs.losses import unequal_losses
 from queuebench.logs.service import judge_service
 
 
@@ -303,3 +307,216 @@ def test_horizons_that_do_not_fit_are_left_out_of_the_curve(small_log, analyse):
     analysis = analyse(small_log(), horizons=[1.0, 5.0, 1000.0])
     assert by_name(analysis)["long_horizons"].count == 1
     assert {row["horizon"] for row in analysis.rows} == {None, 1.0, 5.0}
+
+
+STATUS = {"columns": {"status": "status"}, "status": {"failure": ["timeout", 500]}}
+
+
+def with_failures(columns, share, seed=3):
+    """Return columns with a status; `share` of each arm's jobs failed."""
+    rng = np.random.default_rng(seed)
+    chance = np.array([share[arm] for arm in columns["arm"]])
+    failed = rng.random(len(chance)) < chance
+    return columns | {"status": ["500" if one else "ok" for one in failed]}, failed
+
+
+def test_failed_jobs_are_present_but_not_responses(small_log, analyse):
+    columns, failed = with_failures(small_log(jobs=2000), {"A": 0.05, "B": 0.05})
+    everyone = analyse(columns).replicate
+    analysis = analyse(columns, **STATUS)
+    kept = analysis.replicate
+    assert kept.arrivals == 2000 - failed.sum()
+    for name in ("queue_length", "in_system", "response_time", "server", "treated"):
+        np.testing.assert_array_equal(kept.column(name), everyone.column(name)[~failed])
+    found = by_name(analysis)["failed_jobs"]
+    treated = sum(arm == "B" for arm, one in zip(columns["arm"], failed, strict=True) if one)
+    assert found.kind == "dropped"
+    text = f"{failed.sum()} jobs ({treated} treated, {failed.sum() - treated} of control) failed by"
+    assert found.text.startswith(text)
+    assert "failed_unequally" not in by_name(analysis)
+    (naive,) = (row for row in analysis.rows if row["estimator"] == "naive")
+    response = np.array(columns["response_time"])
+    arm = np.array(columns["arm"])
+    means = [response[(arm == name) & ~failed].mean() for name in "BA"]
+    assert naive["estimate"] == pytest.approx(means[0] - means[1])
+
+
+@pytest.mark.parametrize(
+    "meaning",
+    [{"success": ["ok"]}, {"failure": [500]}, {"success": ["ok"], "failure": ["500", "timeout"]}],
+)
+@pytest.mark.parametrize("end", [0.0, -1.0, None, math.nan])
+def test_failed_jobs_without_an_end(small_log, analyse, meaning, end):
+    columns, failed = with_failures(small_log(jobs=2000), {"A": 0.03, "B": 0.03})
+    response = columns.pop("response_time")
+    columns["departure_time"] = [
+        end if one else a + r
+        for one, a, r in zip(failed, columns["arrival_time"], response, strict=True)
+    ]
+    analysis = analyse(
+        columns,
+        columns={"status": "status", "departure_time": "departure_time"},
+        drop=["response_time", "start"],
+        status=meaning,
+    )
+    assert analysis.replicate.arrivals == 2000 - failed.sum()
+    assert f"; {failed.sum()} of them have no end" in by_name(analysis)["failed_jobs"].text
+    assert not {"lost_jobs", "unfinished_jobs"} & set(by_name(analysis))
+
+
+def test_a_failed_row_without_a_status_says_what_to_do(small_log, analyse):
+    columns = small_log()
+    response = columns.pop("response_time")
+    arrival = columns["arrival_time"]
+    columns["departure_time"] = [a + r for a, r in zip(arrival, response, strict=True)]
+    columns["departure_time"][9] = 0.0
+    with pytest.raises(
+        LogError, match=r"row 10: .*leave it empty for a job without an end, or name"
+    ):
+        analyse(
+            columns,
+            columns={"departure_time": "departure_time"},
+            drop=["response_time", "start"],
+        )
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_arms_that_fail_unequally(small_log, analyse, seed):
+    """With 2000 jobs an arm, 2 and 6 % are 7 standard errors apart; alike, one in 1000 would be named."""
+    columns = small_log(jobs=4000, seed=seed)
+    uneven, _ = with_failures(columns, {"A": 0.02, "B": 0.06}, seed)
+    found = by_name(analyse(uneven, **STATUS))["failed_unequally"]
+    assert found.kind == "warning"
+    assert "of the treated jobs failed but" in found.text
+    even, _ = with_failures(columns, {"A": 0.04, "B": 0.04}, seed)
+    assert "failed_unequally" not in by_name(analyse(even, **STATUS))
+
+
+def test_the_comparison_of_losses_keeps_its_level():
+    """Of 4000 alike pairs 4 are named at most: more than 10, 3 standard errors above, once in 300 seeds."""
+    rng = np.random.default_rng(5)
+    named = 0
+    for _ in range(4000):
+        lost = rng.binomial([5000, 5000], 0.004)
+        of_arm = {"recorded": [0, *(5000 - lost)], "lost": [0, *lost], "failed": [0, 0, 0]}
+        named += len(unequal_losses(of_arm))
+    assert 0 < named <= 10
+
+
+def test_lost_and_unfinished_jobs_are_counted_by_arm(small_log, analyse):
+    columns = small_log(jobs=4000)
+    treated = [place for place in range(1000, 3000) if columns["arm"][place] == "B"]
+    for place in treated[:60]:
+        columns["response_time"][place] = None
+    columns["response_time"][3999] = None
+    columns["arm"][3999] = "A"
+    found = by_name(analyse(columns))
+    assert found["lost_jobs"].text.startswith("60 jobs (60 treated, 0 of control) never finished")
+    assert "of the treated jobs were lost but 0.00% of control's" in found["lost_unequally"].text
+    assert found["unfinished_jobs"].text.startswith("1 jobs (0 treated, 1 others) were unfinished")
+
+
+@pytest.mark.parametrize(
+    ("keys", "expected"),
+    [
+        ({"columns": {"status": "status"}}, "columns.status and status are needed both or not"),
+        ({"status": {"success": ["ok"]}}, "columns.status and status are needed both or not"),
+        (STATUS | {"status": {}}, "status: give success, failure or both"),
+        (
+            STATUS | {"status": {"success": ["fine"], "failure": ["500"]}},
+            "rows .*: status is a value that is neither in status.success nor in status.failure",
+        ),
+    ],
+)
+def test_a_status_that_says_nothing(small_log, analyse, keys, expected):
+    columns, _ = with_failures(small_log(), {"A": 0.05, "B": 0.05})
+    with pytest.raises(LogError, match=expected):
+        analyse(columns, **keys)
+
+
+def test_a_finished_job_without_a_status(small_log, analyse):
+    columns, _ = with_failures(small_log(), {"A": 0.05, "B": 0.05})
+    columns["status"][4] = None
+    with pytest.raises(LogError, match="row 5: status is missing; every finished job needs one"):
+        analyse(columns, **STATUS)
+
+
+def test_rows_without_an_arm_may_count_as_present(small_log, analyse):
+    columns = small_log(jobs=2000)
+    whole = analyse(columns).replicate
+    none = np.random.default_rng(1).random(2000) < 0.1
+    columns["arm"] = [None if one else arm for one, arm in zip(none, columns["arm"], strict=True)]
+    with pytest.raises(LogError, match=r"arm is missing.*without_arm: present"):
+        analyse(columns)
+    analysis = analyse(columns, without_arm="present")
+    kept = analysis.replicate
+    for name in ("queue_length", "in_system", "response_time", "treated"):
+        np.testing.assert_array_equal(kept.column(name), whole.column(name)[~none])
+    assert by_name(analysis)["without_arm"].count == none.sum()
+    assert abs(analysis.law.residual) < 1e-9
+    policy = {"policy": "power_of_d", "d": 1}
+    structure = {"control": policy, "treatment": policy}
+    assert "replay" in names(analyse(small_log(jobs=2000), structure=structure))
+    assert not {"replay", "lstd_dq"} & set(
+        names(analyse(columns, without_arm="present", structure=structure))
+    )
+
+
+def test_a_server_with_hardly_any_rows(small_log, analyse):
+    columns = small_log(jobs=20_000, servers=4)
+    assert "rare_servers" not in by_name(analyse(columns))
+    columns["server"] = [
+        "h1" if 100 <= place < 115 else f"h{10 + server}"
+        for place, server in enumerate(columns["server"])
+    ]
+    found = by_name(analyse(columns))["rare_servers"]
+    assert (found.kind, found.count) == ("warning", 1)
+    assert found.text.startswith(
+        "server 'h1' has 15 of 20,000 rows, where an even share would be 4,000"
+    )
+
+
+@pytest.mark.parametrize("role", ["response_time", "departure_time"])
+def test_responses_in_another_unit(small_log, analyse, role):
+    columns = small_log(jobs=4000)
+    keys = {"drop": ["start"]}
+    if role == "departure_time":
+        response, arrival = columns.pop("response_time"), columns["arrival_time"]
+        columns[role] = [1e6 * (a + r) for a, r in zip(arrival, response, strict=True)]
+        keys = {"columns": {role: role}, "drop": ["response_time", "start"]}
+    else:
+        columns[role] = [1e6 * value for value in columns[role]]
+    said = rf"is {role} in us\? Then say `units: {{{role}: us}}`"
+    as_time = {"horizon_unit": "time", "horizon": 50.0, "estimators": ["naive"]}
+    assert re.search(said, by_name(analyse(columns, **as_time, **keys))["time_unit"].text)
+    with pytest.raises(LogError, match=rf"horizon: .*at most .* fit; .*{said}"):
+        analyse(columns, mean_service_time=1e6, **keys)
+    keys["drop"] = [*keys["drop"], "mean_service_time"]
+    with pytest.raises(LogError, match=rf"{said}"):
+        analyse(columns, **keys)
+    right = analyse(columns, units={role: "us"}, **keys)
+    assert "time_unit" not in by_name(right)
+
+
+def test_a_mean_service_time_in_another_unit(small_log, analyse):
+    columns = small_log(jobs=4000)
+    columns["arrival_time"] = [1e3 * value for value in columns["arrival_time"]]
+    columns["response_time"] = [1e3 * value for value in columns["response_time"]]
+    good = analyse(columns, time_unit="ms", mean_service_time=1400.0)
+    assert "time_unit" not in by_name(good)
+    found = by_name(analyse(columns, time_unit="ms", mean_service_time=1.4, horizon=5000.0))
+    text = found["time_unit"].text
+    assert (
+        "times the mean_service_time given: is that in s? It must be in the time_unit, ms: 1400"
+        in text
+    )
+
+
+def test_rows_without_an_arm_say_nothing_of_users(small_log, analyse):
+    """Taken for control's, 500 users would always have had the same arm."""
+    columns = small_log(jobs=2000)
+    columns["user"] = [place // 2 for place in range(2000)]
+    columns["arm"][:1000] = [None] * 1000
+    start = columns["arrival_time"][1000]
+    analysis = analyse(columns, columns={"user": "user"}, start=start, drop=[])
+    assert "assigned_by_user" not in by_name(analysis)

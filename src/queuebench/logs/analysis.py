@@ -8,7 +8,7 @@ from queuebench.estimators.record import Record
 from queuebench.estimators.setting import Setting
 from queuebench.logs import report
 from queuebench.logs.arrivals import judge_arrivals
-from queuebench.logs.assignment import check_assignment, check_losses, check_users
+from queuebench.logs.assignment import check_assignment, check_users
 from queuebench.logs.config import LogConfig, load_config, parse_config
 from queuebench.logs.errors import LogError, about
 from queuebench.logs.estimates import estimate_log
@@ -17,7 +17,7 @@ from queuebench.logs.groups import check_groups
 from queuebench.logs.ingest import ingest, stored_columns
 from queuebench.logs.littles_law import LittlesLaw, littles_law
 from queuebench.logs.local_rate import choose_rate
-from queuebench.logs.missing import check_tails, lost_by_arm
+from queuebench.logs.missing import check_tails
 from queuebench.logs.normalise import normalise, trace_columns
 from queuebench.logs.replay_check import check_replay, check_stability
 from queuebench.logs.replicate import LogReplicate
@@ -25,6 +25,7 @@ from queuebench.logs.requirements import check_requirements
 from queuebench.logs.service import judge_service
 from queuebench.logs.setting import log_setting
 from queuebench.logs.store import ColumnStore
+from queuebench.logs.units import check_units
 
 
 @dataclass(frozen=True)
@@ -114,6 +115,15 @@ def analyze_log(log_path, config_path, out_dir=None):
 
 def _analyze(log, config, store):
     made = normalise(log, config, store)
+    units = check_units(made.replicate, config, len(made.servers))
+    try:
+        return _conclude(log, config, made, units)
+    except LogError as error:
+        # A wrong unit makes nonsense of horizons, service times and windows.
+        raise LogError("; ".join([str(error), *(found.text for found in units)])) from None
+
+
+def _conclude(log, config, made, units):
     replicate = made.replicate
     service = judge_service(
         replicate, made.queues, config.columns.server is not None, config.design.kind,
@@ -128,7 +138,9 @@ def _analyze(log, config, store):
     record = Record(replicate, replace(setting, local_rate=table))
     rows, notes = estimate_log(
         record, config, mean_service_time,
-        lambda entry: service.valid(entry) and arrivals.valid(entry),
+        lambda entry: (
+            service.valid(entry) and arrivals.valid(entry) and _sees_all(entry, made.others)
+        ),
     )  # fmt: skip
     law = littles_law(replicate)
     return LogAnalysis(
@@ -145,7 +157,7 @@ def _analyze(log, config, store):
         findings=[
             *check_replay(rows, config),
             *check_stability(setting.structure, law.rate, made.queues.services),
-            *made.findings, *check_tails(replicate), *service.findings,
+            *units, *made.findings, *check_tails(replicate), *service.findings,
             *_design_findings(log, config, replicate),
             *_service_findings(record, config, rows, service), *arrivals.findings,
             *rate_findings, *notes,
@@ -160,6 +172,11 @@ def _service_findings(record, config, rows, service):
     applied = list(dict.fromkeys(row["estimator"] for row in rows))
     found = check_requirements(record, applied, first_come=service.first_come)
     return [*found, *(check_explained(record, applied) if "wdq" in applied else [])]
+
+
+def _sees_all(entry, others):
+    """Return whether a record without all jobs is enough: what rebuilds states from it would miss some."""
+    return not others or not (entry.needs_structure or entry.needs_constant_rate)
 
 
 def _mean_service_time(config, service):
@@ -178,11 +195,11 @@ def _mean_service_time(config, service):
 def _design_findings(log, config, replicate):
     if config.design.kind == "bernoulli":
         users = log.users
+        arm = log.columns["arm"][: len(users)]
         treatment = log.arms.find(config.treatment, "treatment")
         return [
             *check_assignment(replicate, config.design.treated_share),
-            *check_losses(*lost_by_arm(log, config), "never finished"),
-            *check_users(users, log.columns["arm"][: len(users)] == treatment),
+            *check_users(np.where(arm < 0, -1, users), arm == treatment),
         ]
     if config.design.kind == "group":
         return check_groups(replicate)

@@ -5,6 +5,11 @@ import numpy as np
 from queuebench.logs.errors import LogError, rows_text, shorten
 from queuebench.logs.problems import Problems
 
+_MISSING = (
+    "arm is missing; every row of the record needs one (or say `without_arm: present` if such jobs were "
+    "only present)"
+)
+
 
 class Arms:
     """Tells the arms apart and counts them.
@@ -53,7 +58,7 @@ class Arms:
         -------
         ndarray of bool
         """
-        self._unlabelled.add(arm < 0, rows, "arm is missing; every row of the record needs one")
+        self._unlabelled.add(arm < 0, rows, _MISSING)
         self._count += np.bincount(arm % len(self._count), minlength=len(self._count))
         np.minimum.at(self._first, arm, rows)
         return arm == self.treatment

@@ -93,34 +93,6 @@ def check_users(users, treated):
     return [Finding(WARNING, "assigned_by_user", same, text, assuming("independent_assignment"))]
 
 
-def check_losses(lost, jobs, what):
-    """Compare how many jobs the arms lost.
-
-    Parameters
-    ----------
-    lost, jobs : sequence of two int
-        Jobs lost, and all jobs, of control and treatment.
-    what : str
-        What became of them, for example ``"never finished"``.
-
-    Returns
-    -------
-    list of Finding
-        If equal shares would give such a difference with probability below `SHARE_ALARM`.
-    """
-    lost, jobs = np.asarray(lost, float), np.asarray(jobs, float)
-    share = lost.sum() / jobs.sum()
-    variance = share * (1 - share) * (1 / jobs).sum()
-    control, treated = lost / jobs
-    if variance <= 0 or 2 * ndtr(-abs(treated - control) / math.sqrt(variance)) >= SHARE_ALARM:
-        return []
-    text = (
-        f"{treated:.3%} of the treated jobs and {control:.3%} of the control's {what}, more of one arm than "
-        "chance would give: the arms' responses are those of different jobs"
-    )
-    return [Finding(WARNING, "losses_differ", int(lost.sum()), text, EVERY)]
-
-
 def autocorrelations(replicate, share, lags=LAGS):
     """Return the autocorrelations of the assignments, at lags 1 and up.
 

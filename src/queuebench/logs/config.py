@@ -81,6 +81,9 @@ class Columns(_Strict):
     block: str | None = Field(
         None, description="Block of a switchback design; computed from the period if absent."
     )
+    status: str | None = Field(
+        None, description="How the job ended; the key status says which values mean success."
+    )
     user: str | None = Field(
         None, description="Who sent the job; used only to see whether users keep their arm."
     )
@@ -113,6 +116,23 @@ class Columns(_Strict):
     def choices(self):
         """Whether the log holds the choices of both arms."""
         return self.server_if_control is not None
+
+
+class Status(_Strict):
+    """Which values of the status column mean success, or failure, or both."""
+
+    success: list[Label] | None = Field(
+        None, min_length=1, description="Values of jobs that succeeded; all others failed."
+    )
+    failure: list[Label] | None = Field(
+        None, min_length=1, description="Values of jobs that failed; all others succeeded."
+    )
+
+    @model_validator(mode="after")
+    def _said(self):
+        if self.success is None and self.failure is None:
+            raise ValueError("give success, failure or both, each a list of values")
+        return self
 
 
 class Bernoulli(_Strict):
@@ -183,6 +203,13 @@ class LogConfig(_Strict):
     control: Label | None = Field(
         None, description="Value that means control; by default the other one in the record."
     )
+    status: Status | None = Field(
+        None, description="Values of the status column that mean success or failure."
+    )
+    without_arm: Literal["refuse", "present"] = Field(
+        "refuse",
+        description="Rows of the record without an arm: refused, or jobs that are only present.",
+    )
     design: Design = Field(Bernoulli(), description="How arms were assigned.")
     time_unit: Unit = Field(
         "s",
@@ -240,6 +267,8 @@ class LogConfig(_Strict):
     def _consistent(self):
         if self.start is not None and self.lead_in:
             raise ValueError("start and lead_in say the same thing; give one of them")
+        if (self.columns.status is None) != (self.status is None):
+            raise ValueError("columns.status and status are needed both or not at all")
         if self.columns.server is None and (self.server_classes or self.structure):
             named = "server_classes" if self.server_classes else "structure"
             raise ValueError(

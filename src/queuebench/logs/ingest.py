@@ -7,13 +7,14 @@ import pyarrow as pa
 
 from queuebench.logs.clock import UNITS, Clock, factor
 from queuebench.logs.errors import LogError, about, first_line
-from queuebench.logs.labels import Labels
+from queuebench.logs.labels import Labels, label
 from queuebench.logs.moments import read_clock, read_moments
 from queuebench.logs.problems import Problems
 from queuebench.logs.sources import locate, open_log
 from queuebench.logs.values import filled, missing, plain, to_counts, to_floats
 
 MOST_ARMS = 64
+MOST_STATUSES = 1000
 MOST_SERVERS = 65_536
 MOST_BLOCKS = 1_000_000
 MOST_CLASSES = 1000
@@ -34,7 +35,10 @@ _KINDS = {
     "block": np.int32,
     "size": np.float64,
     "job_class": np.int32,
+    "failed": np.bool_,
 }
+_ROLES = {"failed": "status"}
+"""Roles of the log's columns that stored ones of another name come from."""
 _ALWAYS = ("arrival", "response", "arm", "server")
 _CHOICES = ("server_if_control", "server_if_treated")
 _COUNTS = ("queue_length", "in_system", "queue_if_control", "queue_if_treated")
@@ -49,7 +53,8 @@ class RawLog:
     columns : dict of str to ndarray
         ``arrival`` since the clock's origin, ``response`` (NaN for unfinished jobs), ``arm``,
         ``server`` and ``block`` as numbers of labels, both arms' choices like ``server`` (-1 where
-        missing), ``queue_length`` and the other lengths; the optional ones only if the log has them.
+        missing), ``queue_length`` and the other lengths, ``failed`` by the status; the optional ones only
+        if the log has them.
         Row ``i`` of the log is element ``i - 1``.
     clock : Clock
     arms, servers : Labels
@@ -81,7 +86,8 @@ class RawLog:
 def stored_columns(config):
     """Return the kinds of the columns that a log described by `config` is stored in."""
     optional = [name for name in _KINDS if name not in _ALWAYS]
-    names = [*_ALWAYS, *(name for name in optional if getattr(config.columns, name))]
+    wanted = [name for name in optional if getattr(config.columns, _ROLES.get(name, name))]
+    names = [*_ALWAYS, *wanted]
     return {name: _KINDS[name] for name in names}
 
 
@@ -148,6 +154,7 @@ class _Reader:
         self._blocks = Labels(self._name("block"), MOST_BLOCKS, "a block")
         self._user_labels = Labels(self._name("user"), 2 * USER_ROWS, "a user")
         self._classes = Labels(self._name("job_class"), MOST_CLASSES, "a class")
+        self._statuses = Labels(self._name("status"), MOST_STATUSES, "a way to end")
         self._users = []
         self._previous = -np.inf
 
@@ -163,7 +170,10 @@ class _Reader:
         }
         count = len(arrays["arrival_time"])
         columns = {"arrival": self._arrivals(arrays["arrival_time"])}
-        columns["response"] = self._responses(arrays, columns["arrival"])
+        failed = self._failed(arrays)
+        columns["response"] = self._responses(arrays, columns["arrival"], failed)
+        if "status" in arrays:
+            columns["failed"] = failed
         columns["arm"] = self._log.arms.encode(arrays["arm"], self.rows)
         columns["server"] = self._servers(arrays, count)
         for name in _CHOICES:
@@ -229,7 +239,32 @@ class _Reader:
             self._config.unit(role), self._config.time_unit,
         )  # fmt: skip
 
-    def _responses(self, arrays, arrival):
+    def _failed(self, arrays):
+        """Return which jobs failed by their status."""
+        if "status" not in arrays:
+            return np.zeros(len(arrays["arrival_time"]), bool)
+        name, meaning = self._name("status"), self._config.status
+        codes = self._statuses.encode(arrays["status"], self.rows)
+        end = "response_time" if "response_time" in arrays else "departure_time"
+        self.problems.add(
+            (codes < 0) & ~missing(arrays[end]), self.rows,
+            f"{name} is missing; every finished job needs one",
+        )  # fmt: skip
+        # The last place is for rows without a status, which are unfinished.
+        success, failure = (
+            np.array(
+                [known in map(label, values or ()) for known in self._statuses.known] + [False]
+            )
+            for values in (meaning.success, meaning.failure)
+        )
+        if meaning.success is not None and meaning.failure is not None:
+            self.problems.add(
+                ~(success | failure)[codes] & (codes >= 0), self.rows,
+                f"{name} is a value that is neither in status.success nor in status.failure",
+            )  # fmt: skip
+        return ((failure if meaning.failure is not None else ~success)[codes]) & (codes >= 0)
+
+    def _responses(self, arrays, arrival, failed):
         role = "response_time" if "response_time" in arrays else "departure_time"
         values = arrays[role]
         name = self._name(role)
@@ -242,19 +277,27 @@ class _Reader:
         else:
             response = self._moments(values, role) - arrival
             what = f"{name} is before the arrival"
-        known = ~empty & np.isfinite(arrival)
+        # What stands there for a job that failed may mean nothing, such as 0 for the last answer's time.
+        if failed.any():
+            meant = (response >= 0) & _usable(response)
+            response = np.where(failed & ~meant, np.nan, response)
+        known = ~empty & ~failed & np.isfinite(arrival)
         self.problems.add(
             known & ~_usable(response), self.rows,
             f"{name} must be finite, not NaN or infinite; leave it empty for an unfinished job",
         )  # fmt: skip
-        self.problems.add(response < 0, self.rows, f"{what}; times must run forward")
+        self.problems.add(
+            response < 0, self.rows,
+            f"{what}; times must run forward (leave it empty for a job without an end, or name a status)",
+        )  # fmt: skip
         if travel_time := self._config.travel_time:
             self.problems.add(
-                (response >= 0) & (response < travel_time), self.rows,
+                (response >= 0) & (response < travel_time) & ~failed, self.rows,
                 f"the response is shorter than the travel_time of {travel_time:g}",
             )  # fmt: skip
         if not empty.all():
-            self._log.longest = np.fmax(self._log.longest, np.fmax.reduce(response))
+            ended = np.where(failed, np.nan, response)
+            self._log.longest = np.fmax(self._log.longest, np.fmax.reduce(ended))
             self._log.last = np.fmax(self._log.last, np.fmax.reduce(arrival + response))
         return response
 

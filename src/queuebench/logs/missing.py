@@ -6,13 +6,11 @@ from typing import NamedTuple
 import numpy as np
 
 from queuebench.logs.findings import EVERY, WARNING, Finding
-from queuebench.logs.span import find_span
 
 _MOST = 4_000_000
 """Responses that are looked at; of more, every second, third and so on."""
 
 
-_PIECE = 2**20
 _TAILS = (0.01, 0.05, 0.1)
 """Shares of the responses that are looked at as tails."""
 _APART = 50
@@ -74,31 +72,6 @@ def trimming_bounds(replicate, fuller, missing):
     ]
     signed = [shift if fuller else -shift for shift in shifts]
     return Bounds(min(signed), max(signed), float(naive), float(error))
-
-
-def lost_by_arm(log, config):
-    """Count the jobs of each arm that never finished, though they had the time.
-
-    Parameters
-    ----------
-    log : queuebench.logs.ingest.RawLog
-    config : queuebench.logs.config.LogConfig
-
-    Returns
-    -------
-    lost, jobs : ndarray of int, shape (2,)
-        Of control and treatment, over the whole log.
-    """
-    span, _ = find_span(log, config)
-    treatment = log.arms.find(config.treatment, "treatment")
-    counts = np.zeros((2, 2), np.int64)
-    columns = [log.columns[name] for name in ("arrival", "response", "arm")]
-    for begin in range(0, log.rows, _PIECE):
-        arrival, response, arm = (column[begin : begin + _PIECE] for column in columns)
-        lost = span.lost(arrival, response)
-        for number, own in enumerate([(arm >= 0) & (arm != treatment), arm == treatment]):
-            counts[:, number] += np.count_nonzero(lost & own), np.count_nonzero(own)
-    return counts
 
 
 def check_tails(replicate):

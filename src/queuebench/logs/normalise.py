@@ -11,6 +11,13 @@ from queuebench.logs.choices import Choices
 from queuebench.logs.errors import LogError
 from queuebench.logs.findings import DROPPED, NOTE, WARNING, Finding
 from queuebench.logs.labels import numbered
+from queuebench.logs.losses import (
+    failed_jobs,
+    lost_jobs,
+    rare_servers,
+    unequal_losses,
+    unlabelled_jobs,
+)
 from queuebench.logs.queues import ServerQueues
 from queuebench.logs.replicate import CHUNK, LogReplicate, carry_array
 from queuebench.logs.span import dropped_outside, find_span
@@ -57,6 +64,8 @@ class Normalised:
     arms : tuple of str
         Names of control and treatment.
     findings : list of Finding
+    others : int
+        Jobs within the record that are only present: failed, or without an arm.
     """
 
     replicate: LogReplicate
@@ -64,6 +73,7 @@ class Normalised:
     servers: list
     arms: tuple
     findings: list = field(default_factory=list)
+    others: int = 0
 
 
 def normalise(log, config, store):
@@ -85,8 +95,9 @@ def normalise(log, config, store):
     LogError
         If the record is empty, has no two arms, or is too long to be sorted.
     """
-    span, findings = find_span(log, config)
-    maker = _Maker(log, config, span, store)
+    arms = Arms(log.arms, config)
+    span, findings = find_span(log, config, arms.treatment)
+    maker = _Maker(log, config, arms, span, store)
     for chosen in order.chunks(log.columns, log.sorted, CHUNK):
         maker.add(chosen)
     return maker.finish(findings)
@@ -95,12 +106,12 @@ def normalise(log, config, store):
 class _Maker:
     """Turns chunk after chunk of a log into a record."""
 
-    def __init__(self, log, config, span, store):
+    def __init__(self, log, config, arms, span, store):
         self._log = log
         self._config = config
         self._span = span
         self._store = store
-        self._arms = Arms(log.arms, config)
+        self._arms = arms
         self._queues = ServerQueues(len(log.servers), config.travel_time)
         self._in_system = InSystemCounter()
         self._servers, self._server_numbers = numbered(log.servers.known)
@@ -111,7 +122,12 @@ class _Maker:
         self._carry = {name: [np.empty(0, kind)] for name, kind in _CARRY.items()}
         self._dropped = dict.fromkeys(("duplicates", "lost", "after", "before"), 0)
         self._differing = dict.fromkeys(self._given, 0)
-        self._lost_treated = 0
+        # Of no arm, control and treatment.
+        self._of_arm = {
+            name: np.zeros(3, np.int64) for name in ("recorded", "lost", "failed", "unlabelled")
+        }
+        self._failed_without_end = 0
+        self._jobs = np.zeros(len(log.servers), np.int64)
         self._ties = 0
         self._step = np.inf
         self._recorded = 0
@@ -133,9 +149,10 @@ class _Maker:
         for name in ("server", *(_SERVER_IF if self._choices else ())):
             columns[name] = self._server_numbers[columns[name]]
         departure = columns["arrival"] + columns["response"]
-        recorded = columns["arrival"] >= self._span.start
+        inside = columns["arrival"] >= self._span.start
+        recorded = inside & ~self._only_present(columns, inside)
         lengths, start = self._reconstruct(columns, departure, recorded)
-        self._remember(columns, start, departure, ~recorded)
+        self._remember(columns, start, departure, ~inside)
         if recorded.any():
             self._write(columns, lengths, recorded, rows)
 
@@ -156,10 +173,25 @@ class _Maker:
             0, self._recorded, 0.0, float(end), carry_array(jobs), self._store.read()
         )
         found = [*findings, *self._findings(len(jobs["server"]))]
-        return Normalised(replicate, self._queues, self._servers, self._arms.names, found)
+        others = int(self._of_arm["failed"].sum() + self._of_arm["unlabelled"].sum())
+        return Normalised(replicate, self._queues, self._servers, self._arms.names, found, others)
+
+    def _only_present(self, columns, inside):
+        """Return which jobs fill queues but are not part of the experiment: failed, or without an arm."""
+        failed = columns.get("failed", np.zeros(len(inside), bool))
+        if self._config.without_arm == "refuse":
+            return failed
+        unlabelled = (columns["arm"] < 0) & ~failed
+        self._count("unlabelled", columns, unlabelled & inside)
+        return failed | unlabelled
+
+    def _count(self, what, columns, which):
+        arm = columns["arm"][which]
+        place = np.where(arm < 0, 0, np.where(arm == self._arms.treatment, 2, 1))
+        self._of_arm[what] += np.bincount(place, minlength=3)
 
     def _kept(self, columns):
-        """Return which rows stay: neither repeated, nor lost, nor after the end."""
+        """Return which rows stay: neither repeated, nor without an end, nor after the end."""
         arrival, response = columns["arrival"], columns["response"]
         repeated = np.zeros(len(arrival), bool)
         repeated[1:] = np.all(
@@ -171,11 +203,15 @@ class _Maker:
             axis=0,
         )
         after = ~repeated & (arrival > self._span.end)
-        lost = ~repeated & ~after & np.isnan(response)
-        self._lost_treated += int((columns["arm"][lost] == self._arms.treatment).sum())
+        endless = ~repeated & ~after & np.isnan(response)
+        failed = columns.get("failed", np.zeros(len(arrival), bool))
+        self._count("failed", columns, failed & ~repeated & ~after & (arrival >= self._span.start))
+        self._failed_without_end += int((failed & endless & (arrival >= self._span.start)).sum())
+        lost = endless & ~failed
+        self._count("lost", columns, lost)
         for name, wrong in (("duplicates", repeated), ("after", after), ("lost", lost)):
             self._dropped[name] += int(wrong.sum())
-        return ~(repeated | after | lost)
+        return ~(repeated | after | endless)
 
     def _reconstruct(self, columns, departure, recorded):
         arrival, server = columns["arrival"], columns["server"]
@@ -228,6 +264,8 @@ class _Maker:
         if not self._recorded:
             self._present = int(lengths["in_system"][recorded][0])
         self._recorded += len(arrival)
+        self._jobs += np.bincount(columns["server"][recorded], minlength=len(self._jobs))
+        self._of_arm["recorded"] += [0, int((~treated).sum()), int(treated.sum())]
         self._store.append(
             arrival_time=arrival,
             treated=treated,
@@ -244,6 +282,8 @@ class _Maker:
         return [
             *(self._blocks.findings() if self._blocks else []),
             *self._dropped_rows(),
+            *self._losses(),
+            *rare_servers(self._jobs, self._servers),
             *self._presence(carried),
             *self._disagreement(),
             *self._clock_ties(),
@@ -255,14 +295,17 @@ class _Maker:
         if count := dropped["duplicates"]:
             text = f"{count:,} rows repeat another row in every column; one of each was kept"
             found.append(Finding(DROPPED, "duplicates", count, text))
-        if count := dropped["lost"]:
-            text = (
-                f"{count:,} jobs ({self._lost_treated:,} of them treated) never finished, though they "
-                "arrived longer before the log's end than any finished job took; if one arm loses more, "
-                "its mean response is not comparable"
-            )
-            found.append(Finding(DROPPED, "lost_jobs", count, text))
         return found
+
+    def _losses(self):
+        """Say which jobs gave no response, by arm, and whether the arms differ in that."""
+        bernoulli = self._config.design.kind == "bernoulli"
+        return [
+            *lost_jobs(self._of_arm["lost"]),
+            *failed_jobs(self._of_arm["failed"], self._failed_without_end),
+            *unlabelled_jobs(self._of_arm["unlabelled"], self._recorded),
+            *(unequal_losses(self._of_arm) if bernoulli else []),
+        ]
 
     def _presence(self, carried):
         """Say what is known of the jobs that were present when the record started."""

@@ -41,7 +41,7 @@ class Span:
         return np.isnan(response) & (self.last - arrival > self.age)
 
 
-def find_span(log, config):
+def find_span(log, config, treatment):
     """Return the span of a log's record and what was found about it.
 
     Jobs that were still in the system when the log ends have no response. To leave them out would favour
@@ -52,6 +52,8 @@ def find_span(log, config):
     ----------
     log : queuebench.logs.ingest.RawLog
     config : queuebench.logs.config.LogConfig
+    treatment : int
+        Number of the treatment's label.
 
     Returns
     -------
@@ -63,7 +65,7 @@ def find_span(log, config):
     LogError
         If no job is finished or the record is empty.
     """
-    arrival, response = log.columns["arrival"], log.columns["response"]
+    arrival = log.columns["arrival"]
     if not np.isfinite(log.longest):
         raise LogError("no job of the log is finished")
     first, last_arrival = _ends(arrival, log.sorted)
@@ -83,17 +85,19 @@ def find_span(log, config):
         raise LogError("the record is empty: no arrival lies between start and end")
     stated = config.start is not None or config.lead_in > 0
     span = Span(start, stated, end, closed, log.longest, log.last)
-    waiting = _still_waiting(arrival, response, span)
+    waiting = _still_waiting(log.columns, span)
     if not len(waiting):
         return span, []
-    cut = waiting.min()
+    cut = arrival[waiting].min()
+    of_treatment = int((log.columns["arm"][waiting] == treatment).sum())
     if cut <= start:
         raise LogError("a job that arrived when the record starts is still unfinished at its end")
     return Span(start, stated, np.nextafter(cut, -np.inf), False, log.longest, log.last), [
         Finding(
             WARNING, "unfinished_jobs", len(waiting),
-            f"{len(waiting):,} jobs were unfinished when the log ended; the record stops before the "
-            "first of them arrives, so that no long response is left out",
+            f"{len(waiting):,} jobs ({of_treatment:,} treated, {len(waiting) - of_treatment:,} others) were "
+            "unfinished when the log ended; the record stops before the first of them arrives, so that no "
+            "long response is left out",
         )
     ]  # fmt: skip
 
@@ -120,15 +124,18 @@ def _ends(arrival, in_order):
     return float(arrival.min()), float(arrival.max())
 
 
-def _still_waiting(arrival, response, span, size=2**20):
-    """Return the recorded arrivals of jobs that were in the system when the log ended."""
-    found = [np.empty(0)]
+def _still_waiting(columns, span, size=2**20):
+    """Return the numbers of the recorded jobs that were in the system when the log ended."""
+    arrival, response = columns["arrival"], columns["response"]
+    found = [np.empty(0, np.int64)]
     for begin in range(0, len(arrival), size):
         part = slice(begin, begin + size)
         times = arrival[part]
         open_ = np.isnan(response[part])
+        if "failed" in columns:
+            open_ &= ~columns["failed"][part]
         if open_.any():
             open_ &= ~span.lost(times, response[part])
             open_ &= (times >= span.start) & (times <= span.end)
-            found.append(times[open_])
+            found.append(begin + np.flatnonzero(open_))
     return np.concatenate(found)
