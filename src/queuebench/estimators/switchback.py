@@ -12,14 +12,21 @@ from queuebench.estimators.registry import Estimate, EstimationError, register
 from queuebench.jit import kernel
 
 
-@register("switchback", design="switchback", observed_costs=True, estimand="effect", assumes=[])
+@register(
+    "switchback", design="switchback", observed_costs=True, estimand="effect", assumes=[], rank=3
+)
 def switchback(record, horizon=None):
     """Mean response of all jobs that arrive in treated blocks minus that of the control blocks."""
     return _difference(record, 0.0)
 
 
 @register(
-    "switchback_burn_in", design="switchback", observed_costs=True, estimand="effect", assumes=[]
+    "switchback_burn_in",
+    design="switchback",
+    observed_costs=True,
+    estimand="effect",
+    assumes=[],
+    rank=2,
 )
 def switchback_burn_in(record, horizon=None):
     """`switchback` without the arrivals in the first part of each block."""

@@ -57,6 +57,7 @@ class Sums(NamedTuple):
     observed_costs=True,
     estimand="effect",
     assumes=["complete"],
+    rank=1,
 )
 def switchback_corrected(record, horizon=None):
     """Effect of the arm in force and of the share of treatment that the system remembers."""
