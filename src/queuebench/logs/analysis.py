@@ -11,7 +11,7 @@ from queuebench.logs.arrivals import judge_arrivals
 from queuebench.logs.assignment import check_assignment, check_users
 from queuebench.logs.config import LogConfig, load_config, parse_config
 from queuebench.logs.errors import LogError, about
-from queuebench.logs.estimates import estimate_log
+from queuebench.logs.estimates import estimate_log, mark_forbidden
 from queuebench.logs.explained import check_explained
 from queuebench.logs.groups import check_groups
 from queuebench.logs.headline import Headline, headline
@@ -140,6 +140,7 @@ def _analyze(log, config, store):
         *(check_explained(record) if _uses_fitted(rows) else []), *arrivals.findings,
         *rate_findings, *notes,
     ]  # fmt: skip
+    mark_forbidden(rows, findings)
     return LogAnalysis(
         config=config,
         replicate=replicate,

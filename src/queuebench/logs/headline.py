@@ -18,7 +18,6 @@ import math
 from dataclasses import dataclass, field, replace
 
 from queuebench.estimators.registry import ASSUMPTIONS, all_estimators
-from queuebench.logs.findings import forbidden
 from queuebench.logs.learned_system import find_fault, learn, shape
 from queuebench.logs.replay_check import LEVEL as REPLAYED
 
@@ -64,14 +63,13 @@ class Headline:
     text: list = field(default_factory=list)
 
 
-def choose(rows, findings):
+def choose(rows):
     """Return the row that a report or a plan is to believe, by rules 1 to 3.
 
     Parameters
     ----------
     rows : list of dict
-        Main estimates, see `queuebench.logs.estimates`.
-    findings : list of Finding
+        See `queuebench.logs.estimates`.
 
     Returns
     -------
@@ -85,7 +83,7 @@ def choose(rows, findings):
         if row["main"]
         and row["estimate_se"] > 0.0
         and entries[row["estimator"]].rank
-        and not forbidden(findings, row["estimator"])
+        and not row["forbidden"]
         and not (entries[row["estimator"]].needs_structure and not row["check"] >= REPLAYED)
     ]
     return min(offered, key=lambda row: entries[row["estimator"]].rank, default=None)
@@ -111,9 +109,9 @@ def headline(rows, findings, record, *, servers, first_come, unit):
     -------
     Headline
     """
-    row = choose(rows, findings)
+    row = choose(rows)
     if row is None:
-        return _nothing(rows, findings)
+        return _nothing(findings)
     entry = _entries()[row["estimator"]]
     number = dict(
         estimator=entry.name, estimate=row["estimate"], lower=row["lower_95"], upper=row["upper_95"]
@@ -131,7 +129,7 @@ def _entries():
     return {entry.name: entry for entry in all_estimators()}
 
 
-def _nothing(rows, findings):
+def _nothing(findings):
     reasons = [found.text for found in findings if found.forbids]
     reason = reasons[0] if reasons else "the record is too short for standard errors"
     text = [
@@ -185,9 +183,7 @@ def _missed(row, findings, record, servers, first_come):
     return None, found.missed, found.missed_se
 
 
-_IS_SLOPE = (
-    "is the slope of the mean response at the share run, not the effect of treating all instead of none"
-)
+_IS_SLOPE = "is the slope of the mean response at the share run, not the effect of treating all instead of none"
 _MORE_SHARES = (
     "next: for the effect itself run several shares of treated jobs, or switch the whole system back and "
     "forth; or describe the structure (policies, speeds, information) so that the log can be replayed"
@@ -195,9 +191,7 @@ _MORE_SHARES = (
 
 
 def _number(made, unit):
-    return (
-        f"{made.estimate:.4g} {unit} (95 % interval {made.lower:.4g} to {made.upper:.4g}, {made.estimator})"
-    )
+    return f"{made.estimate:.4g} {unit} (95 % interval {made.lower:.4g} to {made.upper:.4g}, {made.estimator})"
 
 
 def _effect_text(made, unit):
@@ -240,7 +234,9 @@ def _doubts(entry):
 
 def _next(made, entry):
     lower, upper = (
-        (made.lower, made.upper) if math.isnan(made.effect) else (made.effect_lower, made.effect_upper)
+        (made.lower, made.upper)
+        if math.isnan(made.effect)
+        else (made.effect_lower, made.effect_upper)
     )
     if lower > 0.0 or upper < 0.0:
         return []

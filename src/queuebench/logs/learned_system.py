@@ -218,14 +218,24 @@ def _letting_go(at_length):
     for first in range(len(time)):
         expected = time[first:] * tail[first] / tail_time[first]
         # Rare lengths count together, or their chi-squared would not be one.
-        groups = np.minimum((np.cumsum(expected) / _FEWEST).astype(int), int(tail[first] // _FEWEST) - 1)
-        observed, expected = (np.bincount(np.maximum(groups, 0), values) for values in (departures[first:], expected))
+        groups = np.minimum(
+            (np.cumsum(expected) / _FEWEST).astype(int), int(tail[first] // _FEWEST) - 1
+        )
+        observed, expected = (
+            np.bincount(np.maximum(groups, 0), values) for values in (departures[first:], expected)
+        )
         kept = expected > 0
         spread = ((observed - expected)[kept] ** 2 / expected[kept]).sum()
         if kept.sum() < 2 or chi2.sf(spread, kept.sum() - 1) > _LIKE:
             break
     known = time[:first] > 0
-    below = np.interp(np.arange(first), np.flatnonzero(known), departures[:first][known] / time[:first][known]) if known.any() else np.zeros(first)
+    below = (
+        np.interp(
+            np.arange(first), np.flatnonzero(known), departures[:first][known] / time[:first][known]
+        )
+        if known.any()
+        else np.zeros(first)
+    )
     rates = np.append(below, tail[first] / tail_time[first])
     weights = np.append(np.maximum(time[:first], 1e-300), tail_time[first])
     return np.append(0.0, isotonic_regression(rates, weights=weights).x)
@@ -310,9 +320,7 @@ def find_fault(system, found, replicate):
     (control, one), (treatment, other) = (compared[k][2] for k in (1, 2))
     seen, error = treatment - control, math.hypot(one, other)
     if abs(difference - seen) > _NOISE * error + _DIFFERENCE * abs(seen):
-        return (
-            f"its arms' queues met differ by {difference:.4g}, the log's by {seen:.4g}"
-        )
+        return f"its arms' queues met differ by {difference:.4g}, the log's by {seen:.4g}"
     return None
 
 
@@ -346,7 +354,13 @@ def simulate(system, share, sequence):
         )
     else:
         sums = _let_go(
-            system.arrival, system.places, share, len(system.slowness), system.letting_go, skipped, seed
+            system.arrival,
+            system.places,
+            share,
+            len(system.slowness),
+            system.letting_go,
+            skipped,
+            seed,
         )
     if math.isinf(sums[0]):
         return Run(math.inf, math.inf, math.inf)
