@@ -138,7 +138,9 @@ def test_what_is_written(small_log, describe, tmp_path):
         rows = list(csv.DictReader(file))
     assert tuple(rows[0]) == ROW
     assert [row["estimator"] for row in rows] == [row["estimator"] for row in analysis.rows]
-    assert float(rows[1]["estimate"]) == analysis.rows[1]["estimate"]
+    assert float(rows[1]["estimate"]) == pytest.approx(analysis.rows[1]["estimate"], rel=1e-7)
+    assert [row["estimand"] for row in rows] == [row["estimand"] for row in analysis.rows]
+    assert {row["forbidden"] for row in rows} == {""}
     report = (tmp_path / "out" / "report.txt").read_text()
     assert report == analysis.report()
     assert "Little's law" in report

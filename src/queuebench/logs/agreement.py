@@ -1,7 +1,8 @@
 """What it says that estimators agree on a log, or do not.
 
 Two estimators of the same thing that assume different things test what only one of them assumes. Replay
-estimates the effect and Differences in Q its slope in the share: that those two differ speaks against neither.
+estimates the effect and Differences in Q its slope in the share: that those two differ speaks against
+neither.
 """
 
 import math
@@ -51,7 +52,10 @@ def _p_value(found, pair):
 
 
 def _apart(found, pair):
-    return f"differ by {abs(found.t[pair]):.3g} standard errors of their difference (p = {_p_value(found, pair):.2g})"
+    return (
+        f"differ by {abs(found.t[pair]):.3g} standard errors of their difference "
+        f"(p = {_p_value(found, pair):.2g})"
+    )
 
 
 def _state(found):
@@ -59,14 +63,15 @@ def _state(found):
     model, free = (found.names[kind] for kind in _STATE)
     if _p_value(found, _STATE) < LEVEL:
         text = (
-            f"{model} and {free} {_apart(found, _STATE)} though both estimate the slope: queue lengths are not "
-            f"the state of the system, as {model} assumes, or the horizon is too short; {free} does not assume it"
+            f"{model} and {free} {_apart(found, _STATE)} though both estimate the slope: queue lengths are "
+            f"not the state of the system, as {model} assumes, or the horizon is too short; {free} does not "
+            "assume it"
         )
         return Finding(WARNING, "estimators_disagree", 2, text)
     text = (
-        f"{model} and {free} agree within their errors (p = {_p_value(found, _STATE):.2g}), so nothing speaks "
-        f"against queue lengths being the state of the system, as {model} assumes; both estimate the same "
-        "slope, so that says nothing of how far it is from the effect"
+        f"{model} and {free} agree within their errors (p = {_p_value(found, _STATE):.2g}), so nothing "
+        f"speaks against queue lengths being the state of the system, as {model} assumes; both estimate the "
+        "same slope, so that says nothing of how far it is from the effect"
     )
     return Finding(NOTE, "estimators_agree", 2, text)
 

@@ -5,20 +5,21 @@ Rules, in this order:
 1. What a finding forbids is not offered, nor what has no standard error, nor a difference of the arms as they
    were run (both met the same queues).
 2. An estimate of the effect comes before one of the slope; a replay only if its check passes.
-3. Of those that are left the one of the highest registered `Estimator.rank`: not the least variable one, which is
-   as a rule the most biased.
-4. A slope, T'(p) at the share p run, is the effect only if the mean response T is nearly linear in the share. How
-   much it misses is read off a system learnt from the log (`queuebench.logs.learned_system`), where that
-   reproduces the log; the band of the effect is the slope plus what it misses, give or take the slope's 95 %
-   interval and `UNSURE` times what it misses. Where no learnt system reproduces the log the effect is not
-   identified from one share, and that is said in place of a band.
+3. Of those that are left the one of the highest registered `Estimator.rank`: not the least variable one,
+   which is as a rule the most biased.
+4. A slope, T'(p) at the share p run, is the effect only if the mean response T is nearly linear in the
+   share. How much it misses is read off a system learnt from the log (`queuebench.logs.learned_system`),
+   where that reproduces the log; the band of the effect is the slope plus what it misses, give or take the
+   slope's 95 % interval and `UNSURE` times what it misses. Where no learnt system reproduces the log the
+   effect is not identified from one share, and that is said in place of a band.
 """
 
 import math
 from dataclasses import dataclass, field, replace
 
 from queuebench.estimators.registry import ASSUMPTIONS, all_estimators
-from queuebench.logs.learned_system import find_fault, learn, shape
+from queuebench.logs.learned_shape import find_fault, shape
+from queuebench.logs.learned_system import learn
 from queuebench.logs.replay_check import LEVEL as REPLAYED
 
 UNSURE = 0.6
@@ -39,8 +40,8 @@ class Headline:
     estimator : str or None
         None where no number is to be believed.
     estimand : {"effect", "slope", "nothing"}
-        What its number is: the effect (all treated minus none); the slope of the mean response in the share, at
-        the share run.
+        What its number is: the effect (all treated minus none), or the slope of the mean response in the
+        share, at the share run.
     estimate, lower, upper : float
         The number with its 95 % interval, in the log's unit; NaN without one.
     effect, effect_lower, effect_upper : float
@@ -147,8 +148,8 @@ def _slope(row, entry, number, findings, record, servers, first_come, unit):
     if fault:
         made = Headline(estimand="slope", **number)
         return replace(made, text=[
-            f"{_number(made, unit)} {_IS_SLOPE}; the effect of treating all jobs is not identified from one "
-            f"share: {fault}",
+            f"{_number(made, unit)} {_IS_SLOPE}; the effect of treating all jobs is not identified from "
+            f"one share: {fault}",
             *_doubts(entry), _MORE_SHARES, *_next(made, entry),
         ])  # fmt: skip
     effect = row["estimate"] + missed
@@ -183,7 +184,10 @@ def _missed(row, findings, record, servers, first_come):
     return None, found.missed, found.missed_se
 
 
-_IS_SLOPE = "is the slope of the mean response at the share run, not the effect of treating all instead of none"
+_IS_SLOPE = (
+    "is the slope of the mean response at the share run, "
+    "not the effect of treating all instead of none"
+)
 _MORE_SHARES = (
     "next: for the effect itself run several shares of treated jobs, or switch the whole system back and "
     "forth; or describe the structure (policies, speeds, information) so that the log can be replayed"
@@ -191,7 +195,8 @@ _MORE_SHARES = (
 
 
 def _number(made, unit):
-    return f"{made.estimate:.4g} {unit} (95 % interval {made.lower:.4g} to {made.upper:.4g}, {made.estimator})"
+    interval = f"{made.lower:.4g} to {made.upper:.4g}"
+    return f"{made.estimate:.4g} {unit} (95 % interval {interval}, {made.estimator})"
 
 
 def _effect_text(made, unit):
@@ -200,9 +205,9 @@ def _effect_text(made, unit):
 
 def _small_text(made, unit):
     return (
-        f"the effect is {_number(made, unit)}: {_sign(made.effect_lower, made.effect_upper)}. It is a slope at "
-        f"the share run; what that misses of the effect is about {made.missed:+.2g} {unit}, little beside its "
-        f"error (band of the effect {made.effect_lower:.4g} to {made.effect_upper:.4g})"
+        f"the effect is {_number(made, unit)}: {_sign(made.effect_lower, made.effect_upper)}. It is a slope "
+        f"at the share run; what that misses of the effect is about {made.missed:+.2g} {unit}, little beside "
+        f"its error (band of the effect {made.effect_lower:.4g} to {made.effect_upper:.4g})"
     )
 
 
