@@ -21,6 +21,7 @@ from queuebench.logs.local_rate import choose_rate
 from queuebench.logs.normalise import normalise, trace_columns
 from queuebench.logs.replay_check import check_replay, check_stability
 from queuebench.logs.replicate import LogReplicate
+from queuebench.logs.requirements import check_requirements
 from queuebench.logs.service import judge_service
 from queuebench.logs.setting import log_setting
 from queuebench.logs.store import ColumnStore
@@ -137,7 +138,7 @@ def _analyze(log, config, store):
         *check_replay(rows, config),
         *check_stability(setting.structure, law.rate, made.queues.services),
         *made.findings, *service.findings, *_design_findings(log, config, replicate),
-        *(check_explained(record) if _uses_fitted(rows) else []), *arrivals.findings,
+        *_service_findings(record, config, rows, service), *arrivals.findings,
         *rate_findings, *notes,
     ]  # fmt: skip
     mark_forbidden(rows, findings)
@@ -161,8 +162,13 @@ def _analyze(log, config, store):
     )  # fmt: skip
 
 
-def _uses_fitted(rows):
-    return any(row["estimator"] == "wdq" for row in rows)
+def _service_findings(record, config, rows, service):
+    """Return what speaks against equal service and policies that look at queue lengths alone."""
+    if config.design.kind != "bernoulli" or config.columns.server is None:
+        return []
+    applied = list(dict.fromkeys(row["estimator"] for row in rows))
+    found = check_requirements(record, applied, first_come=service.first_come)
+    return [*found, *(check_explained(record, applied) if "wdq" in applied else [])]
 
 
 def _mean_service_time(config, service):

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from queuebench.estimators import assuming
 from queuebench.estimators.batch_means import (
     FEWEST_BATCHES,
     ArmSums,
@@ -17,7 +18,7 @@ _CLEAR = 5.0
 _MATTERS = 0.1
 
 
-def check_explained(record):
+def check_explained(record, applied):
     """Compare the arms' responses among jobs that met equally long queues.
 
     The fitted cost (`wdq`, `mixed_dq`) replaces a response by the mean response of jobs that met as many
@@ -28,6 +29,8 @@ def check_explained(record):
     Parameters
     ----------
     record : queuebench.estimators.record.Record
+    applied : iterable of str
+        Estimators that the text names where they fall.
 
     Returns
     -------
@@ -52,12 +55,14 @@ def check_explained(record):
     naive = difference(record.responses)
     if abs(gap) < _CLEAR * error or abs(gap) < _MATTERS * abs(naive):
         return []
+    fallen = assuming("queue_state", design="bernoulli")
+    named = ", ".join(name for name in applied if name in fallen)
     text = (
         f"among jobs that met equally long queues the treated still respond {gap:+.4g} "
-        f"(standard error {error:.2g}): the policies use more than queue lengths, or service is not "
-        "exponential; wdq, wdq_markov and the mixtures leave this part out, wdq_observed and qdq do not"
+        f"(standard error {error:.2g}): the policies use more than queue lengths, service is not "
+        f"exponential, or the treatment acts on it; {named} leave this part out, wdq_observed and qdq do not"
     )
-    return [Finding(WARNING, "unexplained_by_queue_length", record.arrivals, text)]
+    return [Finding(WARNING, "unexplained_by_queue_length", record.arrivals, text, fallen)]
 
 
 @kernel

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from queuebench.estimators import assuming
 from queuebench.logs.findings import WARNING, Finding
 
 
@@ -32,4 +33,4 @@ def check_groups(replicate):
         f"{shared:,} servers worked for both arms; in a group design each arm has its own, and the "
         "difference of means is then not the effect"
     )
-    return [Finding(WARNING, "shared_servers", shared, text)]
+    return [Finding(WARNING, "shared_servers", shared, text, assuming("own_servers"))]
