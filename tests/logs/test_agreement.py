@@ -63,3 +63,27 @@ def test_estimators_without_any_difference_say_nothing_wrong():
     names = ("replay", "lstd_dq", "mixed_dq")
     found = check_agreement({name: Estimate(0.0, parts=np.zeros(20)) for name in names})
     assert all(one.kind == "note" for one in found)
+
+
+def test_a_carry_over_between_blocks_forbids_counting_it():
+    biased, corrected = made(3.0, 0.1, 1), made(0.2, 0.1, 2)
+    both = {"switchback": biased, "switchback_burn_in": made(0.2, 0.1, 3)}
+    for estimates in (both, both | {"switchback_corrected": corrected}):
+        (found,) = check_agreement(estimates)
+        assert (found.kind, found.name) == ("warning", "carry_over")
+        assert found.forbids == ("switchback",)
+    assert "switchback and switchback_corrected differ by" in found.text
+
+
+def test_a_burn_in_that_is_too_short():
+    estimates = {"switchback_burn_in": made(3.0, 0.1, 1), "switchback_corrected": made(0.2, 0.1, 2)}
+    (found,) = check_agreement(estimates)
+    assert (found.kind, found.name, found.forbids) == ("warning", "burn_in", ())
+
+
+def test_blocks_without_a_carry_over_are_a_note():
+    plain = made(0.2, 3.0, 1)
+    estimates = {"switchback": plain, "switchback_burn_in": plain}
+    assert check_agreement(estimates) == []
+    (found,) = check_agreement(estimates | {"switchback_corrected": made(0.1, 3.0, 2)})
+    assert (found.kind, found.name) == ("note", "no_carry_over_seen")

@@ -7,7 +7,7 @@ the start of each block, in which the system still remembers the other arm.
 import numpy as np
 
 from queuebench.estimators.batch_means import FEWEST_BATCHES, ArmSums, difference, influence
-from queuebench.estimators.inference import batch_means_error, newey_west_error
+from queuebench.estimators.inference import batch_means_error, influence_parts, newey_west_error
 from queuebench.estimators.registry import Estimate, EstimationError, register
 from queuebench.jit import kernel
 
@@ -50,11 +50,13 @@ def _difference(record, burn_in):
         note = f"fewer than {FEWEST_BATCHES} pairs of blocks"
         return Estimate(difference(sums), note=note)
     influences, jobs = influence(sums), sums.count.sum()
+    value = difference(sums)
     return Estimate(
-        difference(sums),
+        value,
         batch_means_error(influences, jobs),
         pairs - 1,
         newey_west_error(influences, jobs, fewest_lags=1),
+        parts=influence_parts(value, influences, jobs),
     )
 
 

@@ -9,7 +9,7 @@ import math
 
 from scipy.special import stdtr
 
-from queuebench.estimators.disagreement import disagreement
+from queuebench.estimators.disagreement import compare, disagreement
 from queuebench.logs.findings import NOTE, WARNING, Finding
 from queuebench.logs.replay_check import LEVEL as REPLAYED
 
@@ -40,7 +40,7 @@ def check_agreement(estimates):
     if slopes:
         replay = estimates[found.names["structural"]]
         findings += _slope(found, slopes, replay.check)
-    return findings
+    return findings + _burn_ins(estimates)
 
 
 def _compared(found, pair):
@@ -98,3 +98,51 @@ def _slope(found, pair, check):
         f"{_apart(found, pair)}"
     )
     return [Finding(NOTE, "slope_misses_effect", 2, text)]
+
+
+def _burn_ins(estimates):
+    """Say whether switchback differs with and without the start of its blocks, by pairs of blocks.
+
+    At most two comparisons: all jobs against the best correction at hand, and the two corrections.
+    """
+    plain, cut, corrected = (
+        estimates.get(name) for name in ("switchback", "switchback_burn_in", "switchback_corrected")
+    )
+    better, name = (corrected, "switchback_corrected") if corrected else (cut, "switchback_burn_in")
+    findings = []
+    if plain and better:
+        findings += _carry_over(*compare(plain, better), name)
+    if cut and corrected:
+        t, freedom = compare(cut, corrected)
+        # Without a burn-in the two comparisons are one.
+        if plain is None or cut.value != plain.value:
+            findings += _short_burn_in(t, freedom)
+    return findings
+
+
+def _carry_over(t, freedom, better):
+    if math.isnan(t):
+        return []
+    p_value = float(2 * stdtr(freedom, -abs(t)))
+    if p_value < LEVEL:
+        text = (
+            f"switchback and {better} differ by {abs(t):.3g} standard errors of their difference "
+            f"(p = {p_value:.2g}): blocks begin with what the other arm left, which switchback counts"
+        )
+        return [Finding(WARNING, "carry_over", 2, text, ("switchback",))]
+    text = (
+        f"switchback and {better} agree within their errors (p = {p_value:.2g}): no carry-over between "
+        "blocks is seen beside the noise"
+    )
+    return [Finding(NOTE, "no_carry_over_seen", 2, text)]
+
+
+def _short_burn_in(t, freedom):
+    if not (p_value := float(2 * stdtr(freedom, -abs(t)))) < LEVEL:
+        return []
+    text = (
+        f"switchback_burn_in and switchback_corrected differ by {abs(t):.3g} standard errors of their "
+        f"difference (p = {p_value:.2g}): the burn-in is shorter than the carry-over, or the carry-over does "
+        "not fade at one rate; use longer blocks, with a longer burn-in"
+    )
+    return [Finding(WARNING, "burn_in", 2, text)]

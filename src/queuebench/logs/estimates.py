@@ -116,7 +116,7 @@ def _row(entry, horizon, estimate, record, mean_service_time, main):
         "alpha": estimate.alpha,
         "check": estimate.check,
         "arrivals": record.arrivals,
-        "note": estimate.note or _chosen(estimate),
+        "note": "; ".join(filter(None, (_chosen(estimate), estimate.note))),
         "forbidden": "",
     }
 

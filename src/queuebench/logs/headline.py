@@ -27,7 +27,7 @@ UNSURE = 0.6
 
 _SMALL = 0.5
 """Share of the slope's standard error up to which what it misses does not matter."""
-_PRECISION = 0.1
+_PRECISION = 0.2
 """Share of the slope's standard error that is precise enough for what it misses."""
 
 

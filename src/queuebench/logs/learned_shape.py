@@ -17,7 +17,7 @@ _SIMULATED = 1_500_000
 """Arrivals simulated for each share at most."""
 _FEWEST_RUNS = 4
 _MOST_RUNS = 100
-_PRECISE = 0.05
+_PRECISE = 0.15
 """Standard error of what is missed, as a share of it, with which simulation ends."""
 _STEP = 0.1
 """Half the distance of the shares between which the slope is taken."""
