@@ -21,6 +21,7 @@ from queuebench.estimators.registry import ASSUMPTIONS, all_estimators
 from queuebench.logs.learned_shape import find_fault, shape
 from queuebench.logs.learned_system import learn
 from queuebench.logs.replay_check import LEVEL as REPLAYED
+from queuebench.logs.replay_check import REJECTED
 
 UNSURE = 0.6
 """By which part of itself the part that a slope misses may be wrong; measured, see docs/your-own-log.md."""
@@ -77,17 +78,27 @@ def choose(rows):
     dict or None
         None where there is none.
     """
+    offered = [row for row in _candidates(rows) if not row["forbidden"] and not _unchecked(row)]
+    return min(offered, key=_place, default=None)
+
+
+def _candidates(rows):
     entries = _entries()
-    offered = [
+    return [
         row
         for row in rows
-        if row["main"]
-        and row["estimate_se"] > 0.0
-        and entries[row["estimator"]].rank
-        and not row["forbidden"]
-        and not (entries[row["estimator"]].needs_structure and not row["check"] >= REPLAYED)
+        if row["main"] and row["estimate_se"] > 0.0 and entries[row["estimator"]].rank
     ]
-    return min(offered, key=lambda row: entries[row["estimator"]].rank, default=None)
+
+
+def _unchecked(row):
+    """Whether a row is of a replay that has not passed its check."""
+    return _entries()[row["estimator"]].needs_structure and not row["check"] >= REPLAYED
+
+
+def _place(row):
+    entry = _entries()[row["estimator"]]
+    return entry.estimand != "effect", entry.rank
 
 
 def headline(rows, findings, record, *, servers, first_come, unit):
@@ -112,7 +123,7 @@ def headline(rows, findings, record, *, servers, first_come, unit):
     """
     row = choose(rows)
     if row is None:
-        return _nothing(findings)
+        return _nothing(rows, findings)
     entry = _entries()[row["estimator"]]
     number = dict(
         estimator=entry.name, estimate=row["estimate"], lower=row["lower_95"], upper=row["upper_95"]
@@ -130,16 +141,33 @@ def _entries():
     return {entry.name: entry for entry in all_estimators()}
 
 
-def _nothing(findings):
-    reasons = [found.text for found in findings if found.forbids]
-    reason = reasons[0] if reasons else "the record is too short for standard errors"
+def _nothing(rows, findings):
+    reason, *others = _reasons(rows, findings)
     text = [
         f"no number of this log is to be believed as the effect of the treatment: {reason}",
-        *[f"besides: {text}" for text in reasons[1:]],
+        *[f"besides: {text}" for text in others],
         "next: mend that, or take a longer record, and analyse again; the numbers below describe the log "
         "and nothing more",
     ]
     return Headline(None, "nothing", text=text)
+
+
+def _reasons(rows, findings):
+    """Say why no row is offered; at least one reason."""
+    candidates = _candidates(rows)
+    if any(row["forbidden"] for row in candidates):
+        names = {name for row in candidates for name in row["forbidden"].split()}
+        return list(dict.fromkeys(found.text for found in findings if found.name in names))
+    if candidates:
+        return ["the replay is unchecked, and no other estimate was asked for that may be believed"]
+    errors = [row["estimate_se"] for row in rows if row["main"]]
+    if any(error > 0.0 for error in errors):
+        return [
+            "none of the estimators applied may stand for the effect; see the column of what they estimate"
+        ]
+    if any(error == 0.0 for error in errors):
+        return ["no estimate shows any difference between the arms, or how it would vary"]
+    return ["the record is too short for standard errors"]
 
 
 def _slope(row, entry, number, findings, record, servers, first_come, unit):
@@ -171,9 +199,10 @@ def _missed(row, findings, record, servers, first_come):
     """Return why no learnt system can be believed, or None; what the slope misses; and its error."""
     if not servers:
         return "the log names no servers, so that nothing can be learnt of other shares", 0.0, 0.0
-    broken = [found for found in findings if found.forbids]
+    broken = [found.text for found in findings if found.forbids and found.name != REJECTED]
     if broken:
-        return f"{broken[0].text}", 0.0, 0.0
+        # What some estimators suppose and is false, the learnt system supposes too.
+        return broken[0], 0.0, 0.0
     system = learn(record.replicate, servers, first_come=first_come)
     if system is None:
         return "too few jobs, or too many servers, to learn from", 0.0, 0.0

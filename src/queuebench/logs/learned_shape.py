@@ -78,9 +78,10 @@ def shape(system, share, precision=0.0, seed=0):
         sequence = np.random.SeedSequence((seed, run))
         results.append([simulate(system, at, sequence) for at in shares])
         found = _shape(np.array(results), step)
-        if len(results) >= _FEWEST_RUNS and found.missed_se <= max(
-            precision, _PRECISE * abs(found.missed)
-        ):
+        enough = max(precision, _PRECISE * abs(found.missed))
+        if not math.isfinite(found.missed):
+            break
+        if len(results) >= _FEWEST_RUNS and found.missed_se <= enough:
             break
     return found
 
