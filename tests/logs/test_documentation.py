@@ -37,7 +37,8 @@ def test_examples_run(small_log, tmp_path, monkeypatch, capsys):
 
 
 def test_every_key_is_documented():
-    for key in [*LogConfig.model_fields, *Columns.model_fields]:
+    fields = [*LogConfig.model_fields.items(), *Columns.model_fields.items()]
+    for key in (field.alias or name for name, field in fields):
         assert f"`{key}`" in PAGE or f"`{key}:`" in PAGE, key
 
 

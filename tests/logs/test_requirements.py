@@ -15,8 +15,8 @@ NAMES = {"service_differs", "size_aware", "never_apart"}
 
 @pytest.fixture
 def analyse(tmp_path, describe):
-    def run(columns, choices=True, **keys):
-        log = write_log(tmp_path / "log.parquet", columns)
+    def run(table, choices=True, **keys):
+        log = write_log(tmp_path / "log.parquet", table)
         keys = {
             "drop": ["start"],
             "horizon": 5.0,
@@ -97,6 +97,26 @@ def test_policies_that_look_at_sizes(analyse, choices):
     assert {"mixed_dq", "lstd_dq", "doubly_robust_dq_lambda", "replay"} <= set(one.forbids)
     assert ("qdq_coupled" in one.forbids) is not choices
     assert not forbidden(analysis.findings, "qdq")
+
+
+@pytest.mark.parametrize("role", ["class", "size"])
+def test_what_the_log_says_of_sizes(analyse, role):
+    """Both arms send short jobs to servers 0 and 1, so services at a server have one law in both arms."""
+
+    def alike(arm, requirement, seen):
+        near = [one for one in seen if (one[1] < 2) == (requirement < 1.0)]
+        return min(near[: arm + 1])[1]
+
+    rng = np.random.default_rng(2)
+    columns = fcfs(1, load=0.5, route=alike)
+    short = columns["server"] < 2
+    given = np.where(short, "short", "long") if role == "class" else np.where(short, 1.0, 2.0)
+    named = found(analyse(columns | {"kind": given}, columns={role: "kind"}))["size_aware"]
+    # Other tests see nothing, and one server's services do not depend on what is constant there.
+    assert f"sends jobs of another {role} to other servers" in named.text
+    assert not found(analyse(columns))
+    idle = rng.permutation(given)
+    assert not found(analyse(columns | {"kind": idle}, columns={role: "kind"}))
 
 
 def test_both_at_once(analyse):

@@ -8,7 +8,7 @@ from queuebench.estimators.record import Record
 from queuebench.estimators.setting import Setting
 from queuebench.logs import report
 from queuebench.logs.arrivals import judge_arrivals
-from queuebench.logs.assignment import check_assignment, check_users
+from queuebench.logs.assignment import check_assignment, check_losses, check_users
 from queuebench.logs.config import LogConfig, load_config, parse_config
 from queuebench.logs.errors import LogError, about
 from queuebench.logs.estimates import estimate_log, mark_forbidden
@@ -18,6 +18,7 @@ from queuebench.logs.headline import Headline, headline
 from queuebench.logs.ingest import ingest, stored_columns
 from queuebench.logs.littles_law import LittlesLaw, littles_law
 from queuebench.logs.local_rate import choose_rate
+from queuebench.logs.missing import check_tails, lost_by_arm
 from queuebench.logs.normalise import normalise, trace_columns
 from queuebench.logs.replay_check import check_replay, check_stability
 from queuebench.logs.replicate import LogReplicate
@@ -137,7 +138,8 @@ def _analyze(log, config, store):
     findings = [
         *check_replay(rows, config),
         *check_stability(setting.structure, law.rate, made.queues.services),
-        *made.findings, *service.findings, *_design_findings(log, config, replicate),
+        *made.findings, *check_tails(replicate), *service.findings,
+        *_design_findings(log, config, replicate),
         *_service_findings(record, config, rows, service), *arrivals.findings,
         *rate_findings, *notes,
     ]  # fmt: skip
@@ -190,6 +192,7 @@ def _design_findings(log, config, replicate):
         treatment = log.arms.find(config.treatment, "treatment")
         return [
             *check_assignment(replicate, config.design.treated_share),
+            *check_losses(*lost_by_arm(log, config), "never finished"),
             *check_users(users, log.columns["arm"][: len(users)] == treatment),
         ]
     if config.design.kind == "group":

@@ -3,9 +3,12 @@
 import math
 
 import numpy as np
+from scipy.special import chdtrc, ndtr
 
+from queuebench.estimators import assuming
 from queuebench.jit import kernel
-from queuebench.logs.findings import WARNING, Finding
+from queuebench.logs.findings import EVERY, NOTE, WARNING, Finding
+from queuebench.logs.missing import trimming_bounds
 
 PARTS = 20
 """Equal parts of the record between which the share of treated arrivals is compared."""
@@ -15,6 +18,18 @@ LAGS = 20
 
 ALARM = 1e-4
 """Probability, under independent assignment, below which a test is reported."""
+
+SHARE_ALARM = 1e-3
+"""The same for the share of treated arrivals where the intended one is known: one test of one number that
+should be met exactly, and the first sign of lost rows. (Fabijan et al. 2019 take 5e-4.)"""
+
+COMMON_SHARES = (0.5, 1 / 3, 0.25, 0.2, 0.1, 0.05, 0.02, 0.01)
+"""Shares, or one minus them, that are meant by a share that is nearly one of them."""
+
+_NEARLY = 0.05
+"""Relative difference from a common share below which that one may have been intended."""
+_MATTERS = 0.05
+"""Share of the arms' difference, and of its noise, below which missing rows can do nothing."""
 
 
 def check_assignment(replicate, treated_share):
@@ -33,10 +48,14 @@ def check_assignment(replicate, treated_share):
     by_part = np.zeros((PARTS, 2))
     _count_parts(replicate, by_part)
     share = by_part[:, 1].sum() / by_part.sum()
+    dependence = _dependence(replicate, share)
+    # Shares of assignments that depend on each other vary more, so that little follows from theirs.
+    unknown = treated_share is None and dependence
     return [
-        *_mismatch(by_part, share, treated_share),
+        *([] if unknown else _mismatch(replicate, by_part, share, treated_share)),
         *_drift(by_part, share),
-        *_dependence(replicate, share),
+        *dependence,
+        *_run(replicate, share),
     ]
 
 
@@ -64,25 +83,42 @@ def check_users(users, treated):
     same = int(((of_treatment == 0) | (of_treatment == arrivals)).sum())
     expected = float((share**arrivals + (1 - share) ** arrivals).sum())
     spread = math.sqrt(max(expected * (1 - expected / len(arrivals)), 1.0))
-    if normal_tail((same - expected) / spread) >= ALARM:
+    if ndtr((expected - same) / spread) >= ALARM:
         return []
     text = (
         f"{same:,} of {len(arrivals):,} users with several arrivals always had the same arm, where "
         f"independent assignment would give {expected:,.0f}: arms were assigned by user; the "
         "estimators and their standard errors assume independent arrivals"
     )
-    return [Finding(WARNING, "assigned_by_user", same, text)]
+    return [Finding(WARNING, "assigned_by_user", same, text, assuming("independent_assignment"))]
 
 
-def chi_squared_tail(value, freedom):
-    """Return the probability that a chi-squared variable exceeds a value (Wilson and Hilferty 1931)."""
-    spread = 2 / (9 * freedom)
-    return normal_tail(((value / freedom) ** (1 / 3) - (1 - spread)) / math.sqrt(spread))
+def check_losses(lost, jobs, what):
+    """Compare how many jobs the arms lost.
 
+    Parameters
+    ----------
+    lost, jobs : sequence of two int
+        Jobs lost, and all jobs, of control and treatment.
+    what : str
+        What became of them, for example ``"never finished"``.
 
-def normal_tail(value):
-    """Return the probability that a standard normal variable exceeds a value."""
-    return 0.5 * math.erfc(value / math.sqrt(2))
+    Returns
+    -------
+    list of Finding
+        If equal shares would give such a difference with probability below `SHARE_ALARM`.
+    """
+    lost, jobs = np.asarray(lost, float), np.asarray(jobs, float)
+    share = lost.sum() / jobs.sum()
+    variance = share * (1 - share) * (1 / jobs).sum()
+    control, treated = lost / jobs
+    if variance <= 0 or 2 * ndtr(-abs(treated - control) / math.sqrt(variance)) >= SHARE_ALARM:
+        return []
+    text = (
+        f"{treated:.3%} of the treated jobs and {control:.3%} of the control's {what}, more of one arm than "
+        "chance would give: the arms' responses are those of different jobs"
+    )
+    return [Finding(WARNING, "losses_differ", int(lost.sum()), text, EVERY)]
 
 
 def autocorrelations(replicate, share, lags=LAGS):
@@ -118,18 +154,44 @@ def _count_parts(replicate, by_part):
         before += len(treated)
 
 
-def _mismatch(by_part, share, wanted):
-    if wanted is None:
-        return []
+def _mismatch(replicate, by_part, share, wanted):
     n = by_part.sum()
+    if wanted is None:
+        return _nearly(n, share)
     z = (share - wanted) / math.sqrt(wanted * (1 - wanted) / n)
-    if 2 * normal_tail(abs(z)) >= ALARM:
+    if 2 * ndtr(-abs(z)) >= SHARE_ALARM:
+        return []
+    fuller = z > 0
+    odds = share / (1 - share) * (1 - wanted) / wanted
+    missing = 1 - (1 / odds if fuller else odds)
+    bounds = trimming_bounds(replicate, fuller, missing)
+    measured = (
+        f"the share of treated arrivals is {share:.4f} where {wanted:g} was intended (z = {z:.1f}), as if "
+        f"{missing:.2%} of the {'control' if fuller else 'treated'} rows were missing: if those with "
+        f"the longest or the shortest responses, the difference between the arms is wrong by "
+        f"{bounds.low:+.3g} to {bounds.high:+.3g}"
+    )
+    small = max(abs(bounds.naive) * _MATTERS, bounds.error)
+    if max(abs(bounds.low), abs(bounds.high)) < small:
+        text = f"{measured}, less than its noise or a twentieth of it"
+        return [Finding(NOTE, "share_mismatch", int(n), text)]
+    text = f"{measured}; no estimate is to be used until it is known why"
+    return [Finding(WARNING, "share_mismatch", int(n), text, EVERY)]
+
+
+def _nearly(n, share):
+    """Say that a share is nearly a common one, but not by chance."""
+    both = sorted({*COMMON_SHARES, *(1 - common for common in COMMON_SHARES)})
+    near = min(both, key=lambda common: abs(share - common))
+    apart = abs(share - near)
+    z = apart / math.sqrt(near * (1 - near) / n)
+    if 2 * ndtr(-z) >= SHARE_ALARM or apart > _NEARLY * min(near, 1 - near):
         return []
     text = (
-        f"the share of treated arrivals is {share:.4f} where {wanted:g} was intended (z = {z:.1f}); "
-        "rows of one arm may be missing"
+        f"the share of treated arrivals is {share:.4f}: if {near:.4g} was intended, rows of one arm are "
+        f"missing (z = {z:.1f}); say with `treated_share` what was intended"
     )
-    return [Finding(WARNING, "share_mismatch", int(n), text)]
+    return [Finding(WARNING, "uncommon_share", int(n), text)]
 
 
 def _drift(by_part, share):
@@ -137,16 +199,16 @@ def _drift(by_part, share):
     if size.min() * min(share, 1 - share) < 5:
         return []
     value = float((((by_part[:, 1] - size * share) ** 2) / (size * share * (1 - share))).sum())
-    tail = chi_squared_tail(value, PARTS - 1)
-    if tail >= ALARM:
+    if chdtrc(PARTS - 1, value) >= ALARM:
         return []
     shares = by_part[:, 1] / size
     text = (
         f"the share of treated arrivals drifts, from {shares.min():.3f} to {shares.max():.3f} between "
         f"twentieths of the record (chi-squared {value:.0f} on {PARTS - 1} degrees of freedom); arms "
-        "then differ in when they arrived, not only in their policy"
+        "then differ in when they arrived, not only in their policy, and there is no one share at which the "
+        "experiment was run"
     )
-    return [Finding(WARNING, "share_drift", PARTS, text)]
+    return [Finding(WARNING, "share_drift", PARTS, text, assuming("constant_share"))]
 
 
 def _dependence(replicate, share):
@@ -155,7 +217,7 @@ def _dependence(replicate, share):
         return []
     correlations = autocorrelations(replicate, share)
     value = float(n * (correlations**2).sum())
-    if chi_squared_tail(value, LAGS) >= ALARM:
+    if chdtrc(LAGS, value) >= ALARM:
         return []
     most = int(np.argmax(np.abs(correlations)))
     kind = "come in runs" if correlations[0] > 0 else "depend on the ones before"
@@ -165,7 +227,34 @@ def _dependence(replicate, share):
         "rather than independently per arrival; the estimators and their standard errors assume "
         "independence"
     )
-    return [Finding(WARNING, "dependent_assignment", n, text)]
+    fallen = assuming("independent_assignment")
+    return [Finding(WARNING, "dependent_assignment", n, text, fallen)]
+
+
+def _run(replicate, share):
+    """Report the longest run of one arm where independent assignment hardly ever gives one as long."""
+    n = replicate.arrivals
+    if n < 10 * LAGS:
+        return []
+    longest, current = np.zeros((2, 2), np.int64), np.zeros(2, np.int64)
+    before = 0
+    for (treated,) in replicate.chunks("treated"):
+        _follow_runs(before, treated, current, longest)
+        before += len(treated)
+    found = []
+    for arm, other, which in ((0, share, "control"), (1, 1 - share, "treated")):
+        length, end = longest[arm]
+        # A run that begins after an arrival of the other arm: at most n of them, each as long with q^L.
+        tail = n * other * (1 - other) ** length
+        if tail < ALARM:
+            text = (
+                f"{length:,} arrivals in succession, the last of them number {end + 1:,}, are all {which}, "
+                f"which independent assignment gives with probability {tail:.1g}: were rows of the other arm "
+                "lost, or was the experiment off?"
+            )
+            fallen = assuming("independent_assignment", "constant_share")
+            found.append(Finding(WARNING, "run_of_one_arm", int(length), text, fallen))
+    return found
 
 
 @kernel
@@ -173,3 +262,15 @@ def _add_products(values, begin, products):
     for i in range(begin, len(values)):
         for lag in range(min(i, len(products))):
             products[lag] += values[i] * values[i - lag - 1]
+
+
+@kernel
+def _follow_runs(before, treated, current, longest):
+    """Update the run in progress (arm, length) and the longest run of either arm (length, last arrival)."""
+    for i in range(len(treated)):
+        arm = np.int64(treated[i])
+        current[1] = current[1] + 1 if arm == current[0] else 1
+        current[0] = arm
+        if current[1] > longest[arm, 0]:
+            longest[arm, 0] = current[1]
+            longest[arm, 1] = before + i

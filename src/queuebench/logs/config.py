@@ -81,6 +81,12 @@ class Columns(_Strict):
     user: str | None = Field(
         None, description="Who sent the job; used only to see whether users keep their arm."
     )
+    size: str | None = Field(
+        None, description="How large the job was known to be at arrival; a number."
+    )
+    job_class: str | None = Field(
+        None, alias="class", description="Kind of job, known at arrival; a label."
+    )
 
     @model_validator(mode="after")
     def _one_end(self):

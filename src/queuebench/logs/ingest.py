@@ -16,6 +16,7 @@ from queuebench.logs.values import filled, missing, plain, to_counts, to_floats
 MOST_ARMS = 64
 MOST_SERVERS = 65_536
 MOST_BLOCKS = 1_000_000
+MOST_CLASSES = 1000
 USER_ROWS = 1_000_000
 """Rows whose users are looked at."""
 
@@ -31,6 +32,8 @@ _KINDS = {
     "queue_if_control": np.int32,
     "queue_if_treated": np.int32,
     "block": np.int32,
+    "size": np.float64,
+    "job_class": np.int32,
 }
 _ALWAYS = ("arrival", "response", "arm", "server")
 _CHOICES = ("server_if_control", "server_if_treated")
@@ -144,12 +147,13 @@ class _Reader:
         )
         self._blocks = Labels(self._name("block"), MOST_BLOCKS, "a block")
         self._user_labels = Labels(self._name("user"), 2 * USER_ROWS, "a user")
+        self._classes = Labels(self._name("job_class"), MOST_CLASSES, "a class")
         self._users = []
         self._previous = -np.inf
 
     def _name(self, role):
         """Return the role of a column, with the column's own name where it differs."""
-        name = self._names.get(role, role)
+        name, role = self._names.get(role, role), role.removeprefix("job_")
         return role if name == role else f"{role} ({name})"
 
     def read(self, arrays):
@@ -170,6 +174,10 @@ class _Reader:
                 columns[name] = to_counts(arrays[name], self._name(name), self.rows)
         if "block" in arrays:
             columns["block"] = self._blocks.encode(arrays["block"], self.rows)
+        if "size" in arrays:
+            columns["size"] = to_floats(arrays["size"], self._name("size"), self.rows)
+        if "job_class" in arrays:
+            columns["job_class"] = self._classes.encode(arrays["job_class"], self.rows)
         if "user" in arrays and self.rows < USER_ROWS:
             self._users.append(self._user_labels.encode(arrays["user"], self.rows))
         self._store.append(**columns)

@@ -25,6 +25,8 @@ _TRACE_COLUMNS = {
     "response_time": np.float64,
     "block": np.int32,
 }
+_KNOWN = {"size": np.float64, "job_class": np.int32}
+"""What may be known of a job at its arrival."""
 _LENGTHS = ("queue_length", "in_system")
 _ARMS = ("control", "treated")
 _SERVER_IF = tuple(f"server_if_{arm}" for arm in _ARMS)
@@ -35,7 +37,8 @@ _CARRY = {"server": np.int32, "arrival": float, "start": float, "departure": flo
 def trace_columns(config):
     """Return the kinds of the columns that the record of a log is stored in."""
     chosen = dict.fromkeys((*_SERVER_IF, *_QUEUE_IF), np.int32) if config.columns.choices else {}
-    return _TRACE_COLUMNS | chosen
+    known = {name: kind for name, kind in _KNOWN.items() if getattr(config.columns, name)}
+    return _TRACE_COLUMNS | chosen | known
 
 
 @dataclass
@@ -229,6 +232,7 @@ class _Maker:
             response_time=columns["response"][recorded],
             block=block,
             **chosen,
+            **{name: columns[name][recorded] for name in _KNOWN if name in columns},
         )
 
     def _findings(self, carried):
