@@ -151,7 +151,7 @@ def _pilot(chosen):
 
 
 def _plan_from_study(chosen):
-    from queuebench.plan import LENGTHS, plan_cell
+    from queuebench.plan import plan_cell, plan_text
 
     replicates = 50 if chosen.replicates is None else chosen.replicates
     if replicates < 2:
@@ -160,17 +160,7 @@ def _plan_from_study(chosen):
     gte, table = plan_cell(
         cell, replicates, chosen.width, lambda line: print(line, file=sys.stderr)
     )
-    width = chosen.width or abs(gte)
-    print(f"{cell.name}: the effect is {gte:.4g}; {cell.rate:g} jobs arrive per mean service time")
-    print(
-        f"arrivals, and time in mean service times, for a 95 % interval of width {width:.3g}, for"
-    )
-    print(
-        "the right sign in 95 % of experiments, and from which the mean squared error is below naive's:"
-    )
-    lengths = [column for name in LENGTHS for column in (name, f"time_{name}")]
-    shown = table[["design", "estimator", "horizon", "bias", "sd", *lengths]]
-    print(shown.to_markdown(index=False, floatfmt=".3g", missingval=""))
+    print(plan_text(cell, gte, table, chosen.width or abs(gte)))
 
 
 def _plan_from_log(chosen):

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from queuebench.batches import simulate_and_estimate
+from queuebench.estimators import all_estimators
 from queuebench.files import scratch_folder
 from queuebench.tables.crossover import crossing
 from queuebench.tables.mse import ROW, summarise
@@ -19,6 +20,9 @@ from queuebench.truth import simulate_truth
 
 _TWO_SIDED = 1.959964
 """Normal quantile of a 95 % interval."""
+
+_MOST_IN_FULL = 1e12
+"""Arrivals that are printed digit by digit."""
 
 LENGTHS = ("for_width", "for_sign", "beats_naive_from")
 """Columns of a plan that are numbers of arrivals."""
@@ -91,3 +95,101 @@ def _beats_naive(table):
     row = naive.index[0]
     found = crossing(b2, scaled, b2[row], scaled[row])
     return np.where(table.index == row, math.nan, found)
+
+
+def plan_text(cell, gte, table, width):
+    """Return a plan from a study as text.
+
+    Parameters
+    ----------
+    cell : queuebench.config.Cell
+    gte : float
+    table : pandas.DataFrame
+        See `plan_cell`.
+    width : float
+        In mean service times.
+
+    Returns
+    -------
+    str
+    """
+    estimands = {entry.name: entry.estimand for entry in all_estimators()}
+    rows = [
+        row | {
+            "estimator": _name(row),
+            "estimand": estimands[row["estimator"]],
+            "bias": f"{row['bias']:+.3g}" if abs(row["bias"]) > _TWO_SIDED * row["bias_se"] else "",
+            "spread": row["sd"],
+            "beats_naive_from": (
+                None if row["estimator"] == "naive" else row["beats_naive_from"]
+            ),
+        }
+        for row in table.to_dict("records")
+    ]  # fmt: skip
+    lines = [
+        f"{cell.name}: the effect is {gte:.4g}; {cell.rate:g} jobs arrive per mean service time",
+        f"arrivals, and time in mean service times, for a 95 % interval of width {width:.3g}, for the right",
+        "sign in 95 % of experiments, and from which the mean squared error is below naive's; bias is the",
+        "mean estimate minus the effect, where clear of the pilot's noise:",
+        *table_text(rows, lambda count: f"{count / cell.rate:.3g}"),
+    ]
+    return "\n".join(lines)
+
+
+def _name(row):
+    """Return an estimator's name, with the horizon if it has one."""
+    horizon = row["horizon"]
+    return row["estimator"] + ("" if pd.isna(horizon) else f" at {horizon:g}")
+
+
+def table_text(rows, time):
+    """Return rows of a plan as a table of text.
+
+    Parameters
+    ----------
+    rows : iterable of dict
+        ``estimator``, ``estimand`` (what it estimates), ``bias`` and ``spread`` (numbers, or text for what is
+        not a number), and the arrivals `LENGTHS`: infinite for never, NaN for undetermined, None where there
+        is nothing to compare with.
+    time : Callable
+        From a number of arrivals to the time they take, as text.
+
+    Returns
+    -------
+    list of str
+        Lines.
+    """
+    head = ("width", "time", "sign", "time", "beats naive", "time")
+    lines = [_line("estimator", "estimates the", "bias", "std. error", *head)]
+    for row in rows:
+        cells = [cell for name in LENGTHS for cell in _cells(row[name], time)]
+        lines.append(
+            _line(
+                row["estimator"],
+                row["estimand"],
+                _number(row["bias"]),
+                _number(row["spread"]),
+                *cells,
+            )
+        )
+    return lines
+
+
+def _number(value):
+    return value if isinstance(value, str) else f"{value:.3g}"
+
+
+def _cells(arrivals, time):
+    if arrivals is None:
+        return "", ""
+    if math.isnan(arrivals):
+        return "undetermined", ""
+    if math.isinf(arrivals):
+        return "never", ""
+    count = f"{math.ceil(arrivals):,}" if arrivals < _MOST_IN_FULL else f"{arrivals:.3g}"
+    return count, time(arrivals)
+
+
+def _line(name, estimand, bias, spread, *cells):
+    pairs = (f"{count:>18}{time:>13}" for count, time in zip(cells[::2], cells[1::2], strict=True))
+    return f"{name:<31}{estimand:<16}{bias:>12}{spread:>12}{''.join(pairs)}".rstrip()

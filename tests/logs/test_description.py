@@ -11,6 +11,7 @@ import pytest
 from exported import columns_of, write_log
 
 from queuebench.logs import LogError, analyze_log, load_config, parse_config
+from queuebench.logs.clock import spoken
 from queuebench.logs.estimates import ROW
 
 
@@ -138,7 +139,9 @@ def test_what_is_written(small_log, describe, tmp_path):
         rows = list(csv.DictReader(file))
     assert tuple(rows[0]) == ROW
     assert [row["estimator"] for row in rows] == [row["estimator"] for row in analysis.rows]
-    assert float(rows[1]["estimate"]) == analysis.rows[1]["estimate"]
+    assert float(rows[1]["estimate"]) == pytest.approx(analysis.rows[1]["estimate"], rel=1e-7)
+    assert [row["estimand"] for row in rows] == [row["estimand"] for row in analysis.rows]
+    assert {row["forbidden"] for row in rows} == {""}
     report = (tmp_path / "out" / "report.txt").read_text()
     assert report == analysis.report()
     assert "Little's law" in report
@@ -205,3 +208,32 @@ def test_words_of_yaml_1_1_are_text(tmp_path):
     config = load_config(path)
     assert (config.treatment, config.control) == ("on", "010")
     assert (config.horizon, config.start) == (0.5, "2026-03-01")
+
+
+@pytest.mark.parametrize(
+    ("duration", "unit", "said"),
+    [
+        (0.25, "ms", "0.25 ms"),
+        (59.0, "s", "59 s"),
+        (25.0, "min", "25 min"),
+        (3690.0, "s", "1 h 2 min"),
+        (76.0, "h", "3 d 4 h"),
+        (24.0 * 7 * 3, "h", "3 w"),
+        (24.0 * 365 * 2.5, "h", "2 y 26 w"),
+        (1e12, "h", "1.14e+08 y"),
+    ],
+)
+def test_durations_as_people_say_them(duration, unit, said):
+    assert spoken(duration, unit) == said
+
+
+def test_the_usual_estimators_choose_no_horizon(small_log, describe, tmp_path):
+    """The one that does says, where it is asked for, what its standard error leaves out."""
+    log = write_log(tmp_path / "log.parquet", small_log(jobs=4000))
+    usual = analyze_log(log, describe(horizon=5.0, drop=["estimators"]))
+    assert "mixed_dq_auto" not in {row["estimator"] for row in usual.rows}
+    (row,) = analyze_log(log, describe(horizon=5.0, estimators=["mixed_dq_auto"])).rows
+    assert row["note"].startswith("chose a horizon of ")
+    assert row["note"].endswith(
+        "; its standard error does not account for the choice of the horizon"
+    )

@@ -10,8 +10,11 @@ from exported import CHOICES, columns_of, write_log
 from test_structure import STRUCTURE
 
 from queuebench.cli import main
-from queuebench.log_plan import plan_log
-from queuebench.logs import analyze_log
+from queuebench.estimators import all_estimators
+from queuebench.log_plan import plan_log, plan_text
+from queuebench.logs import LogError, analyze_log
+from queuebench.logs.findings import EVERY, Finding, forbidden
+from queuebench.logs.headline import Headline
 from queuebench.plan import plan_cell
 from queuebench.tables.crossover import crossing
 
@@ -41,23 +44,37 @@ def test_lengths_follow_from_the_pilots_standard_errors(pilot, describe):
     plan = plan_log(analysis, width=0.1, effect=-0.2)
     main_rows = {row["estimator"]: row for row in analysis.rows if row["main"]}
     naive, mixed = main_rows["naive"], main_rows["mixed_dq"]
+    missed = analysis.headline.missed
     assert plan.given
-    assert plan.reference == "mixed_dq"
+    assert plan.reference == analysis.headline.estimator == "mixed_dq"
+    assert plan.against == "effect"
     assert set(rows_of(plan)) == set(main_rows)
-    bias = naive["estimate"] - mixed["estimate"]
+    against = naive["estimate"] - mixed["estimate"] - missed
+    assert rows_of(plan)["naive"]["bias"] == pytest.approx(against)
+    assert rows_of(plan)["mixed_dq"]["bias"] == pytest.approx(-missed)
     for name, row in rows_of(plan).items():
-        se = main_rows[name]["estimate_se"]
+        se, bias = main_rows[name]["estimate_se"], row["bias"]
         assert row["for_width"] == pytest.approx(40_000 * (2 * 1.959964 * se / 0.1) ** 2)
+        mean = -0.2 + bias
+        right = np.inf if mean > 0 else 40_000 * (1.644854 * se / mean) ** 2
+        assert row["for_sign"] == pytest.approx(right)
         if name != "naive":
-            assert row["for_sign"] == pytest.approx(40_000 * (1.644854 * se / 0.2) ** 2)
-            expected = crossing(0.0, se**2, bias**2, naive["estimate_se"] ** 2) * 40_000
+            apart = main_rows[name]["estimate"] - mixed["estimate"]
+            if abs(apart) < 1.959964 * math.hypot(se, mixed["estimate_se"]):
+                assert bias == pytest.approx(-missed)
+            expected = crossing(bias**2, se**2, against**2, naive["estimate_se"] ** 2) * 40_000
             assert row["beats_naive_from"] == pytest.approx(float(expected))
     assert rows_of(plan)["naive"]["beats_naive_from"] is None
-    mean = -0.2 + bias
-    right = np.inf if mean > 0 else 40_000 * (1.644854 * naive["estimate_se"] / mean) ** 2
-    assert rows_of(plan)["naive"]["for_sign"] == pytest.approx(right)
     arrival = analysis.replicate.column("arrival_time")
     assert plan.rate == pytest.approx(40_000 / arrival[-1])
+
+
+def test_the_expected_effect_is_the_headlines(pilot, describe):
+    """The slope misses part of it, and the plan knows which."""
+    analysis = analyze_log(pilot, describe(horizon=5.0))
+    made, plan = analysis.headline, plan_log(analysis)
+    assert made.estimand == "slope"
+    assert plan.effect == made.effect == pytest.approx(made.estimate + made.missed)
 
 
 def test_a_pilots_plan_agrees_with_the_simulated_one(pilot, describe, make_cell):
@@ -173,12 +190,15 @@ def test_a_simulated_plan_prints_times(tmp_path, capsys):
     arguments = ["--configfile", str(study), "--cell", "plain-load0.6", "--replicates", "3"]
     assert main(["plan", *arguments]) == 0
     printed = capsys.readouterr().out
-    assert "time_for_sign" in printed
-    assert "mean service times" in printed
+    assert "time in mean service times" in printed
+    head, *rows = printed.splitlines()[4:]
+    assert head.split()[:2] == ["estimator", "estimates"]
+    assert {row.split()[0] for row in rows} == {"naive", "wdq"}
 
 
 def test_rows_without_a_spread_are_not_enough_arrivals(simulate, describe, tmp_path):
-    """Alike policies with choices: the coupled rows, LSTD and replay see no difference at all."""
+    """Alike policies with choices: the coupled rows, LSTD and replay see no difference at all, and a finding
+    forbids what supposes that the arms choose differently; observed costs are left."""
     two = {"policy": "power_of_d", "d": 2}
     _, replicate = simulate(arrivals=6000, control=two, treatment=two)
     columns = columns_of(replicate, lengths=False, choices=CHOICES)
@@ -187,12 +207,19 @@ def test_rows_without_a_spread_are_not_enough_arrivals(simulate, describe, tmp_p
         {name: name for name in CHOICES}, horizon=5.0, structure={"control": two, "treatment": two}
     )
     plan = plan_log(analyze_log(log, description), effect=0.1)
-    assert {"naive", "mixed_dq"} <= set(rows_of(plan))
+    assert {"naive", "wdq_observed", "qdq"} <= set(rows_of(plan))
     assert not {"mixed_dq_coupled", "lstd_dq", "replay"} & set(rows_of(plan))
     assert min(row["for_width"] for row in plan.rows) > 0
-    (caution,) = (text for text in plan.cautions if "standard error of 0" in text)
+    (caution,) = (text for text in plan.cautions if " left out: " in text)
     assert "mixed_dq_coupled" in caution
-    assert plan.reference == "mixed_dq"
+    assert plan.reference == "wdq_observed"
+
+
+def test_a_standard_error_of_zero_is_not_planned_with():
+    analysis = made_analysis(made_headline(0.2), mixed_dq=0.2, lstd_dq=0.0)
+    plan = plan_log(analysis)
+    assert set(rows_of(plan)) == {"mixed_dq"}
+    assert any(text.startswith("lstd_dq left out: a standard error of 0") for text in plan.cautions)
 
 
 @pytest.mark.filterwarnings("error")
@@ -216,32 +243,86 @@ def test_few_pairs_of_blocks_are_what_is_said(simulate, describe, tmp_path):
     assert str(refusal.value).endswith("take a longer pilot")
 
 
-def made_analysis(**errors):
+def made_analysis(headline, findings=(), **errors):
     """Return an analysis with a row of estimate -1 per estimator, with these standard errors."""
+    estimands = {entry.name: entry.estimand for entry in all_estimators()}
     rows = [
-        {"estimator": name, "horizon": None, "main": True, "estimate": -1.0, "estimate_se": error, "note": ""}
+        {"estimator": name, "estimand": estimands[name], "horizon": None, "main": True, "estimate": -1.0,
+         "estimate_se": error, "note": "", "check": math.nan,
+         "forbidden": " ".join(found.name for found in forbidden(findings, name))}
         for name, error in errors.items()
     ]  # fmt: skip
     return SimpleNamespace(
-        rows=rows, findings=[], replicate=SimpleNamespace(arrivals=1000, record_end=100.0)
-    )
+        rows=rows, findings=list(findings), headline=headline,
+        replicate=SimpleNamespace(arrivals=1000, record_end=100.0),
+    )  # fmt: skip
 
 
-def test_a_reference_that_may_be_wrong_is_cautioned_of():
-    analysis = made_analysis(naive=0.1, lstd_dq=0.2, mixed_dq=math.nan)
+def made_headline(error, missed=0.0):
+    reach = 2 * error
+    return Headline(
+        "mixed_dq", "slope", -1.0, -1.0 - reach, -1.0 + reach, -1.0 + missed,
+        -1.0 + missed - reach, -1.0 + missed + reach, missed,
+    )  # fmt: skip
+
+
+def test_a_slope_alone_is_planned_with_under_a_caution():
+    slope = made_headline(0.2, missed=math.nan)
     for effect in (None, -1.0):
-        plan = plan_log(analysis, effect=effect)
-        assert plan.reference == "naive"
-        (caution,) = (text for text in plan.cautions if "naive stands for the truth" in text)
+        plan = plan_log(made_analysis(slope, naive=0.1, mixed_dq=0.2), effect=effect)
+        assert (plan.effect, plan.against) == (-1.0, "slope")
+        (caution,) = (text for text in plan.cautions if "not identified from one share" in text)
         assert ("give --effect" in caution) == (effect is None)
-    trusted = plan_log(made_analysis(naive=0.1, mixed_dq=0.2))
-    assert trusted.reference == "mixed_dq"
-    assert not any("stands for the truth" in text for text in trusted.cautions)
+    identified = plan_log(made_analysis(made_headline(0.2, missed=-0.5), naive=0.1, mixed_dq=0.2))
+    assert (identified.effect, identified.against) == (-1.5, "effect")
+    assert not any("not identified" in text for text in identified.cautions)
+
+
+def test_what_a_slope_misses_is_the_bias_of_slopes_alone():
+    analysis = made_analysis(made_headline(0.2, missed=-0.5), naive=0.001, mixed_dq=0.2, qdq=0.3)
+    rows = rows_of(plan_log(analysis))
+    assert rows["mixed_dq"]["bias"] == rows["qdq"]["bias"] == 0.5
+    # 0.5 is clear of the hypotenuse of 1.96 * 0.2 and 0.6 * 0.5 by little: 0.494.
+    assert rows["naive"]["bias"] == 0.5
+    noisier = made_analysis(made_headline(0.3, missed=-0.5), naive=0.1, mixed_dq=0.3)
+    assert math.isnan(rows_of(plan_log(noisier))["naive"]["bias"])
+
+
+def test_without_a_number_to_believe_an_effect_must_be_given():
+    spoilt = [Finding("warning", "ramp", 1, "the share was ramped", EVERY)]
+    nothing = Headline(None, "nothing", text=["no number is to be believed"])
+    with pytest.raises(
+        LogError, match=r"nothing of this pilot can be planned with: the share was ramped"
+    ):
+        plan_log(made_analysis(nothing, spoilt, naive=0.1, mixed_dq=0.2))
+    partly = [Finding("warning", "w", 1, "queues do not explain", ("mixed_dq",))]
+    analysis = made_analysis(nothing, partly, naive=0.1, mixed_dq=0.2)
+    with pytest.raises(LogError, match=r"--effect: no number is to be believed; give the effect"):
+        plan_log(analysis)
+    plan = plan_log(analysis, effect=-1.0)
+    assert plan.reference is None
+    assert set(rows_of(plan)) == {"naive"}
+    assert math.isnan(rows_of(plan)["naive"]["for_sign"])
+    assert any(text == "mixed_dq left out: queues do not explain" for text in plan.cautions)
 
 
 def test_an_effect_against_the_pilot_is_cautioned_of():
-    clear, within_noise = made_analysis(mixed_dq=0.2), made_analysis(mixed_dq=0.9)
+    clear, within_noise = (
+        made_analysis(made_headline(error), mixed_dq=error) for error in (0.2, 0.9)
+    )
     (caution,) = plan_log(clear, effect=0.5).cautions
     assert caution.startswith("the effect given, 0.5, has the other sign than mixed_dq's")
     assert plan_log(clear, effect=-0.5).cautions == []
     assert plan_log(within_noise, effect=0.5).cautions == []
+
+
+def test_the_printed_plan_says_biases_and_times_as_people_do():
+    analysis = made_analysis(made_headline(0.2, missed=-0.5), naive=0.001, mixed_dq=0.2)
+    printed = plan_text(plan_log(analysis), "h", 1000).splitlines()
+    assert any(
+        "bias is the estimate minus the effect by mixed_dq, in h" in line for line in printed
+    )
+    (row,) = (line for line in printed if line.startswith("mixed_dq "))
+    assert row.split()[:4] == ["mixed_dq", "slope", "+0.5", "0.2"]
+    # 1000 (2 * 1.959964 * 0.2 / 1.5)^2 arrivals at 10 an hour are 27.3 hours.
+    assert row.split()[4:9] == ["274", "1", "d", "3", "h"]

@@ -219,6 +219,7 @@ def wdq_coupled(record, horizon):
     observed_costs=True,
     nanoseconds=25.0,
     assumes=[*RANDOMISED, "equal_service", "complete"],
+    rank=3,
 )
 def qdq_coupled(record, horizon):
     """`qdq` over the arrivals at which the arms choose different servers."""
@@ -232,6 +233,7 @@ def qdq_coupled(record, horizon):
     needs_choices=True,
     nanoseconds=25.0,
     assumes=[*RANDOMISED, *ASSUMED_BY_FIT],
+    rank=2,
 )
 def mixed_dq_coupled(record, horizon):
     """`mixed_dq` over the arrivals at which the arms choose different servers."""

@@ -22,7 +22,14 @@ def naive(record, horizon=None):
     return _difference(record)
 
 
-@register("group", design="group", observed_costs=True, estimand="effect", assumes=["own_servers"])
+@register(
+    "group",
+    design="group",
+    observed_costs=True,
+    estimand="effect",
+    assumes=["own_servers"],
+    rank=1,
+)
 def group(record, horizon=None):
     """Mean response of the treated half of the servers minus that of the control half."""
     return _difference(record)

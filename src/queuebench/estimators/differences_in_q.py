@@ -116,7 +116,12 @@ def wdq_markov(record, horizon):
 
 
 @register(
-    "wdq_observed", design="bernoulli", uses_horizon=True, observed_costs=True, assumes=RANDOMISED
+    "wdq_observed",
+    design="bernoulli",
+    uses_horizon=True,
+    observed_costs=True,
+    assumes=RANDOMISED,
+    rank=5,
 )
 def wdq_observed(record, horizon):
     """Differences in Q with the observed response times."""
@@ -129,13 +134,20 @@ def wdq_observed(record, horizon):
     uses_horizon=True,
     observed_costs=True,
     assumes=[*RANDOMISED, "complete"],
+    rank=6,
 )
 def qdq(record, horizon):
     """Differences in Q with the queue-length cost ``in_system / Lambda_hat``."""
     return _weighted(record.windows(horizon), {Cost.QUEUE: 1.0})
 
 
-@register("mixed_dq", design="bernoulli", uses_horizon=True, assumes=[*RANDOMISED, *ASSUMED_BY_FIT])
+@register(
+    "mixed_dq",
+    design="bernoulli",
+    uses_horizon=True,
+    assumes=[*RANDOMISED, *ASSUMED_BY_FIT],
+    rank=4,
+)
 def mixed_dq(record, horizon):
     """The least variable mixture of `wdq` and `qdq`."""
     return _mixture(record, horizon, Cost.FITTED)

@@ -68,14 +68,38 @@ def disagreement(estimates):
     """
     names = {kind: _first(estimates, known) for kind, known in COMPARED.items()}
     names = {kind: name for kind, name in names.items() if name is not None}
-    batches = min((len(estimates[name].parts) for name in names.values()), default=0)
-    parts = {kind: _parts(estimates[name], batches) for kind, name in names.items()}
+    parts, batches = _aligned({kind: estimates[name] for kind, name in names.items()})
     t = {pair: _student(parts, *pair) for pair in PAIRS}
     if len(parts) < 2:
         return Disagreement(math.nan, t, 0, names)
     reference, *others = parts.values()
     differences = np.column_stack([other - reference for other in others])
     return Disagreement(hotelling(differences), t, batches - 1, names)
+
+
+def compare(one, other):
+    """Compare two estimates of one record.
+
+    Parameters
+    ----------
+    one, other : Estimate
+
+    Returns
+    -------
+    t : float
+        Difference over its standard error; NaN where a record is too short, or they do not differ at all.
+    freedom : int
+    """
+    if one.parts is None or other.parts is None:
+        return math.nan, 0
+    parts, batches = _aligned({0: one, 1: other})
+    return _student(parts, 0, 1), batches - 1
+
+
+def _aligned(estimates):
+    """Return the pseudo-values of estimates by batches of which all have as many, and how many."""
+    batches = min((len(estimate.parts) for estimate in estimates.values()), default=0)
+    return {key: _parts(estimate, batches) for key, estimate in estimates.items()}, batches
 
 
 def _first(estimates, known):

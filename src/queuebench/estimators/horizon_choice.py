@@ -12,6 +12,8 @@ from queuebench.estimators.costs import ASSUMED_BY_FIT
 from queuebench.estimators.differences_in_q import mixed_dq
 from queuebench.estimators.registry import RANDOMISED, register
 
+CAUTION = "its standard error does not account for the choice of the horizon"
+
 _TOLERANCE = 2.0
 """How many standard errors of the difference a longer horizon may be away. With 1 the rule flees from noise
 to the longest horizons: one of four comparisons fails by chance in most records."""
@@ -27,12 +29,19 @@ def mixed_dq_auto(record, horizon=None):
     not accounted for. On a record too short for any standard error the shortest horizon is taken.
     """
     grid = record.setting.horizons
-    estimates = [mixed_dq(record, h)._replace(horizon=h) for h in grid]
+    estimates = [_at(record, h) for h in grid]
     known = [estimate for estimate in estimates if not math.isnan(estimate.standard_error)]
     for k, estimate in enumerate(known):
         if all(_agree(estimate, longer) for longer in known[k + 1 :]):
             return estimate
     return estimates[0]
+
+
+def _at(record, horizon):
+    estimate = mixed_dq(record, horizon)._replace(horizon=horizon)
+    if math.isnan(estimate.standard_error):
+        return estimate
+    return estimate._replace(note=f"{estimate.note}; {CAUTION}" if estimate.note else CAUTION)
 
 
 def _agree(shorter, longer):

@@ -126,6 +126,10 @@ class Estimator:
         See `ESTIMANDS`.
     assumes : frozenset of str
         Keys of `ASSUMPTIONS`; where one is false its estimates mislead.
+    rank : int
+        Place among those that may stand for a log as its one number, 1 before 2; 0 for those that may not:
+        what they rest on is not tested on the log, or they are known to mislead. A place is given by what
+        is known of bias, not by spread.
     """
 
     name: str
@@ -141,6 +145,7 @@ class Estimator:
     nanoseconds: float = 8.0
     estimand: str = "slope"
     assumes: frozenset[str] = frozenset(ASSUMPTIONS)
+    rank: int = 0
 
 
 _ESTIMATORS: dict[str, Estimator] = {}
@@ -149,7 +154,7 @@ _ESTIMATORS: dict[str, Estimator] = {}
 def register(
     name, *, design, uses_horizon=False, needs_cycle=False, needs_grid=False, observed_costs=False,
     needs_choices=False, needs_structure=False, needs_constant_rate=False, nanoseconds=8.0,
-    estimand="slope", assumes=tuple(ASSUMPTIONS),
+    estimand="slope", assumes=tuple(ASSUMPTIONS), rank=0,
 ):  # fmt: skip
     """Return a decorator that registers an estimator for records of a kind of design.
 
@@ -172,7 +177,7 @@ def register(
         _ESTIMATORS[name] = Estimator(
             name, function, design, uses_horizon, needs_cycle, needs_grid, observed_costs,
             needs_choices, needs_structure, needs_constant_rate, nanoseconds, estimand,
-            frozenset(assumes),
+            frozenset(assumes), rank,
         )  # fmt: skip
         return function
 

@@ -122,6 +122,7 @@ class Replay:
     nanoseconds=400.0,
     estimand="effect",
     assumes=["equal_service", "size_blind", "first_come", "structure", "complete"],
+    rank=1,
 )
 def replay(record, horizon=None):
     """Mean response of all recorded jobs replayed as treated minus replayed as controls."""

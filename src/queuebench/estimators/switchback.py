@@ -7,19 +7,26 @@ the start of each block, in which the system still remembers the other arm.
 import numpy as np
 
 from queuebench.estimators.batch_means import FEWEST_BATCHES, ArmSums, difference, influence
-from queuebench.estimators.inference import batch_means_error, newey_west_error
+from queuebench.estimators.inference import batch_means_error, influence_parts, newey_west_error
 from queuebench.estimators.registry import Estimate, EstimationError, register
 from queuebench.jit import kernel
 
 
-@register("switchback", design="switchback", observed_costs=True, estimand="effect", assumes=[])
+@register(
+    "switchback", design="switchback", observed_costs=True, estimand="effect", assumes=[], rank=3
+)
 def switchback(record, horizon=None):
     """Mean response of all jobs that arrive in treated blocks minus that of the control blocks."""
     return _difference(record, 0.0)
 
 
 @register(
-    "switchback_burn_in", design="switchback", observed_costs=True, estimand="effect", assumes=[]
+    "switchback_burn_in",
+    design="switchback",
+    observed_costs=True,
+    estimand="effect",
+    assumes=[],
+    rank=2,
 )
 def switchback_burn_in(record, horizon=None):
     """`switchback` without the arrivals in the first part of each block."""
@@ -43,11 +50,13 @@ def _difference(record, burn_in):
         note = f"fewer than {FEWEST_BATCHES} pairs of blocks"
         return Estimate(difference(sums), note=note)
     influences, jobs = influence(sums), sums.count.sum()
+    value = difference(sums)
     return Estimate(
-        difference(sums),
+        value,
         batch_means_error(influences, jobs),
         pairs - 1,
         newey_west_error(influences, jobs, fewest_lags=1),
+        parts=influence_parts(value, influences, jobs),
     )
 
 

@@ -26,7 +26,7 @@ from typing import NamedTuple
 import numpy as np
 
 from queuebench.estimators.batch_means import FEWEST_BATCHES, MOST_BATCHES
-from queuebench.estimators.inference import jackknife_error, totals_left_out
+from queuebench.estimators.inference import jackknife_error, jackknife_parts, totals_left_out
 from queuebench.estimators.registry import Estimate, EstimationError, register
 from queuebench.jit import inlined, kernel
 
@@ -57,6 +57,7 @@ class Sums(NamedTuple):
     observed_costs=True,
     estimand="effect",
     assumes=["complete"],
+    rank=1,
 )
 def switchback_corrected(record, horizon=None):
     """Effect of the arm in force and of the share of treatment that the system remembers."""
@@ -73,8 +74,9 @@ def switchback_corrected(record, horizon=None):
     value = solve(whole)
     if not enough:
         return Estimate(value, note=f"fewer than {FEWEST_BATCHES} pairs of blocks")
-    left_out = [solve(Sums(*rest)) for rest in totals_left_out(parts)]
-    return Estimate(value, jackknife_error(np.array(left_out)), batches - 1)
+    left_out = np.array([solve(Sums(*rest)) for rest in totals_left_out(parts)])
+    pseudo = jackknife_parts(value, left_out)
+    return Estimate(value, jackknife_error(left_out), batches - 1, parts=pseudo)
 
 
 def solve(sums):

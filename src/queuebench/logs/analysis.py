@@ -11,9 +11,10 @@ from queuebench.logs.arrivals import judge_arrivals
 from queuebench.logs.assignment import check_assignment, check_users
 from queuebench.logs.config import LogConfig, load_config, parse_config
 from queuebench.logs.errors import LogError, about
-from queuebench.logs.estimates import estimate_log
+from queuebench.logs.estimates import estimate_log, mark_forbidden
 from queuebench.logs.explained import check_explained
 from queuebench.logs.groups import check_groups
+from queuebench.logs.headline import Headline, headline
 from queuebench.logs.ingest import ingest, stored_columns
 from queuebench.logs.littles_law import LittlesLaw, littles_law
 from queuebench.logs.local_rate import choose_rate
@@ -49,6 +50,8 @@ class LogAnalysis:
     first_come : bool
         Whether servers worked on one job at a time, in order; else only observed costs are valid.
     law : queuebench.logs.littles_law.LittlesLaw
+    headline : queuebench.logs.headline.Headline
+        Which number to believe, and what it is.
     rows : list of dict
         Estimates in the log's unit (`queuebench.logs.estimates.ROW`): the main ones first, then the
         other horizons of the sensitivity curve.
@@ -65,6 +68,7 @@ class LogAnalysis:
     mean_service_time: float
     first_come: bool
     law: LittlesLaw
+    headline: Headline
     rows: list = field(default_factory=list)
     findings: list = field(default_factory=list)
 
@@ -143,6 +147,15 @@ def _conclude(log, config, made, units):
         ),
     )  # fmt: skip
     law = littles_law(replicate)
+    findings = [
+        *check_replay(rows, config),
+        *check_stability(setting.structure, law.rate, made.queues.services),
+        *units, *made.findings, *check_tails(replicate), *service.findings,
+        *_design_findings(log, config, replicate),
+        *_service_findings(record, config, rows, service), *arrivals.findings,
+        *rate_findings, *notes,
+    ]  # fmt: skip
+    mark_forbidden(rows, findings)
     return LogAnalysis(
         config=config,
         replicate=replicate,
@@ -154,14 +167,12 @@ def _conclude(log, config, made, units):
         first_come=service.first_come,
         law=law,
         rows=rows,
-        findings=[
-            *check_replay(rows, config),
-            *check_stability(setting.structure, law.rate, made.queues.services),
-            *units, *made.findings, *check_tails(replicate), *service.findings,
-            *_design_findings(log, config, replicate),
-            *_service_findings(record, config, rows, service), *arrivals.findings,
-            *rate_findings, *notes,
-        ],
+        findings=findings,
+        headline=headline(
+            rows, findings, record,
+            servers=len(made.servers) if config.columns.server is not None else 0,
+            first_come=service.first_come, unit=config.time_unit,
+        ),
     )  # fmt: skip
 
 

@@ -17,6 +17,9 @@ from queuebench.logs.errors import LogError, shorten
 UNITS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0}
 """Units of time in seconds."""
 
+_STEPS = {"y": 365 * 86_400.0, "w": 7 * 86_400.0, "d": 86_400.0, "h": 3600.0, "min": 60.0, "s": 1.0}
+_LONG = 100 * _STEPS["y"]
+
 _ZONE = re.compile(r"(Z|z|[+-]\d\d:?\d\d|[+-]\d\d)$")
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
 _DAY = 86_400 * 10**9
@@ -25,6 +28,35 @@ _DAY = 86_400 * 10**9
 def factor(unit, into):
     """Return what a number in one unit is multiplied by to be in another."""
     return 1.0 if unit == into else UNITS[unit] / UNITS[into]
+
+
+def spoken(duration, unit):
+    """Return a duration as people say it: its largest unit, from weeks to milliseconds, and the next one.
+
+    Parameters
+    ----------
+    duration : float
+        Not negative.
+    unit : str
+        One of `UNITS`.
+
+    Returns
+    -------
+    str
+        For example ``3 d 4 h``, ``25 min``, ``1.2e+04 y`` where years are beyond counting.
+    """
+    seconds = duration * UNITS[unit]
+    if seconds >= _LONG:
+        return f"{seconds / _STEPS['y']:.3g} y"
+    if seconds < _STEPS["s"]:
+        return f"{seconds * 1e3:.3g} ms"
+    names = list(_STEPS)
+    first = next(k for k, name in enumerate(names) if seconds >= _STEPS[name])
+    if names[first] == "s":
+        return f"{seconds:.0f} s"
+    large, small = names[first : first + 2]
+    count, rest = divmod(round(seconds / _STEPS[small]), round(_STEPS[large] / _STEPS[small]))
+    return f"{count} {large}" + (f" {rest} {small}" if rest else "")
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,7 @@ Moment = int | float | str
 
 USUAL = (
     "naive", "wdq", "wdq_markov", "wdq_observed", "qdq", "mixed_dq", "mixed_dq_markov",
-    "mixed_dq_auto", "wdq_coupled", "qdq_coupled", "mixed_dq_coupled", "dq_lambda_coupled", "lstd_dq",
+    "wdq_coupled", "qdq_coupled", "mixed_dq_coupled", "dq_lambda_coupled", "lstd_dq",
     "replay", "group", "switchback", "switchback_burn_in", "switchback_corrected",
 )  # fmt: skip
 """Estimators for the person with one experiment: quick, and neither erratic nor known to mislead."""

@@ -6,11 +6,12 @@ from queuebench.estimators import EstimationError, estimators_for
 from queuebench.estimators.inference import intervals
 from queuebench.logs.agreement import check_agreement
 from queuebench.logs.errors import LogError
-from queuebench.logs.findings import NOTE, Finding
+from queuebench.logs.findings import NOTE, Finding, forbidden
 from queuebench.logs.setting import in_service_times
 
 ROW = (
     "estimator",
+    "estimand",
     "horizon",
     "horizon_time",
     "horizon_arrivals",
@@ -23,6 +24,7 @@ ROW = (
     "check",
     "arrivals",
     "note",
+    "forbidden",
 )
 """Columns of a table of estimates."""
 
@@ -83,6 +85,14 @@ def estimate_log(record, config, mean_service_time, valid):
     return rows, [*check_agreement(compared), *_left_out(too_long)]
 
 
+def mark_forbidden(rows, findings):
+    """Write into the rows the names of the findings because of which they must not be used."""
+    for row in rows:
+        row["forbidden"] = " ".join(
+            dict.fromkeys(found.name for found in forbidden(findings, row["estimator"]))
+        )
+
+
 def _apply(entry, record, horizon):
     try:
         return entry.function(record, horizon)
@@ -94,6 +104,7 @@ def _row(entry, horizon, estimate, record, mean_service_time, main):
     ends = intervals(estimate.value, estimate.standard_error, estimate.freedom)
     return {
         "estimator": entry.name,
+        "estimand": entry.estimand,
         "horizon": horizon,
         "horizon_time": None if horizon is None else horizon * mean_service_time,
         "horizon_arrivals": (None if horizon is None else record.setting.horizon_arrivals(horizon)),
@@ -105,7 +116,8 @@ def _row(entry, horizon, estimate, record, mean_service_time, main):
         "alpha": estimate.alpha,
         "check": estimate.check,
         "arrivals": record.arrivals,
-        "note": estimate.note or _chosen(estimate),
+        "note": "; ".join(filter(None, (_chosen(estimate), estimate.note))),
+        "forbidden": "",
     }
 
 

@@ -74,7 +74,7 @@ def check_replay(rows, config):
             "replay fails to reproduce the experiment as it was run "
             f"(p = {p_value:.2g}); do not believe it"
         )
-        return [Finding(WARNING, REJECTED, row["arrivals"], text)]
+        return [Finding(WARNING, REJECTED, row["arrivals"], text, ("replay",))]
     text = (
         f"replay reproduces the experiment as it was run (p = {p_value:.2g}, below {LEVEL:g} it would "
         "fail)"

@@ -2,6 +2,7 @@
 
 import csv
 import math
+import textwrap
 from pathlib import Path
 
 from queuebench.files import whole_file
@@ -12,6 +13,11 @@ from queuebench.logs.replay_check import REJECTED
 
 _NAMES = 27
 """Width of the column of estimators' names."""
+_WIDTH = 110
+_HEAD = (
+    f"{'estimator':<{_NAMES}}{'estimates the':<16}{'estimate':>14}{'std. error':>14}{'95 % interval':>30}"
+    f"{'alpha':>9}"
+)
 
 
 def text(analysis):
@@ -28,8 +34,10 @@ def text(analysis):
     parts = [
         # What must not be believed is said before anything else.
         [found.text for found in analysis.findings if found.name == REJECTED],
+        _headline(analysis),
         _record(analysis),
         _estimates(analysis),
+        _withheld(analysis),
         _curve(analysis),
         _law(analysis),
         _findings(analysis),
@@ -79,8 +87,16 @@ def _field(value):
         return "true" if value else "false"
     if isinstance(value, tuple):
         return " ".join(value)
-    # NumPy's numbers are floats too, but write themselves as np.float64(..).
-    return repr(float(value)) if isinstance(value, float) else value
+    # More digits than these mean nothing beside a standard error.
+    return f"{value:.8g}" if isinstance(value, float) else value
+
+
+def _headline(analysis):
+    lines = (
+        textwrap.fill(text, _WIDTH, initial_indent="  ", subsequent_indent="    ")
+        for text in analysis.headline.text
+    )
+    return ["what to believe", *lines]
 
 
 def _record(analysis):
@@ -107,7 +123,9 @@ def _service_time_known(analysis):
 
 def _estimates(analysis):
     unit = analysis.config.time_unit
-    rows = [row for row in analysis.rows if row["main"]]
+    rows = [row for row in analysis.rows if row["main"] and not row["forbidden"]]
+    if not rows:
+        return []
     horizon = next((row for row in rows if row["horizon"] is not None), None)
     title = f"effect on the mean response, treatment minus control, in {unit}"
     if horizon:
@@ -116,8 +134,22 @@ def _estimates(analysis):
             f" (horizon {services if _service_time_known(analysis) else ''}"
             f"{horizon['horizon_time']:.4g} {unit} = {horizon['horizon_arrivals']:,} arrivals)"
         )
-    head = f"{'estimator':<{_NAMES}}{'estimate':>14}{'std. error':>14}{'95 % interval':>30}{'alpha':>9}"
-    return [title, head, *(_line(row) for row in rows)]
+    return [title, _HEAD, *(_line(row) for row in rows)]
+
+
+def _withheld(analysis):
+    rows = [row for row in analysis.rows if row["main"] and row["forbidden"]]
+    if not rows:
+        return []
+    said = {found.name: found.text for found in analysis.findings if found.forbids}
+    reasons = list(dict.fromkeys(name for row in rows for name in row["forbidden"].split()))
+    lines = (
+        textwrap.fill(
+            f"{name}: {said[name]}", _WIDTH, initial_indent="  ", subsequent_indent="    "
+        )
+        for name in reasons
+    )
+    return ["not to be used", *lines, _HEAD, *(_line(row) for row in rows)]
 
 
 def _line(row):
@@ -129,7 +161,7 @@ def _line(row):
     alpha = "" if math.isnan(row["alpha"]) else f"{row['alpha']:.3f}"
     beside = "" if math.isnan(row["estimate_se"]) else row["note"]
     return (
-        f"{row['estimator']:<{_NAMES}}{row['estimate']:>14.6g}{_number(row['estimate_se']):>14}"
+        f"{row['estimator']:<{_NAMES}}{row['estimand']:<16}{row['estimate']:>14.6g}{_number(row['estimate_se']):>14}"
         f"{interval:>30}{alpha:>9}  {beside}"
     ).rstrip()
 
@@ -139,7 +171,7 @@ def _number(value):
 
 
 def _curve(analysis):
-    rows = [row for row in analysis.rows if row["horizon"] is not None]
+    rows = [row for row in analysis.rows if row["horizon"] is not None and not row["forbidden"]]
     horizons = sorted({row["horizon"] for row in rows})
     if len(horizons) < 2:
         return []

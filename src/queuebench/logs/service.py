@@ -60,18 +60,12 @@ def judge_service(replicate, queues, has_server, design, wanted="all", *, choice
     """
     names = _observed_names(design, wanted, choices)
     if not has_server:
-        text = (
-            "the log names no servers; estimators with observed costs only: "
-            f"{names} (no fitted or markov costs)"
-        )
+        text = f"the log names no servers; {names}"
         return Service(False, math.nan, [Finding(NOTE, "no_server", 0, text)])
     reasons = [*_overtaking(queues), *_shorter_services(queues.services)]
     time_outs = _time_outs(replicate, names)
     if reasons:
-        text = (
-            f"{'; '.join(reasons)}: servers run several jobs at once, retry or time out; "
-            f"estimators with observed costs only stay valid: {names}"
-        )
+        text = f"{'; '.join(reasons)}: servers run several jobs at once, retry or time out; {names}"
         count = queues.overtaking
         found = [Finding(WARNING, "not_first_come_first_served", count, text)]
         return Service(False, math.nan, found + time_outs)
@@ -90,9 +84,13 @@ def judge_service(replicate, queues, has_server, design, wanted="all", *, choice
 
 
 def _observed_names(design, wanted, choices):
-    """Return the names of the estimators with observed costs, of those wanted, that such a log allows."""
+    """Name the estimators that need no more than observed costs, of those wanted, that such a log allows."""
     applicable = estimators_for(design, wanted, horizons=math.inf, choices=choices)
-    return ", ".join(entry.name for entry in applicable if entry.observed_costs)
+    observed = [entry for entry in applicable if entry.observed_costs]
+    names = [entry.name for entry in observed if entry.estimand != "arm difference"]
+    biased = [entry.name for entry in observed if entry.estimand == "arm difference"]
+    text = f"only estimators with observed costs apply: {', '.join(names) or 'none of those asked for'}"
+    return text + "".join(f" ({name} is biased by interference, as ever)" for name in biased)
 
 
 def _overtaking(queues):
@@ -123,6 +121,11 @@ def _shorter_services(services):
     error = math.sqrt(weight**2 @ variance.sum(axis=1)) / weight.sum()
     if waited > _SHORTER * alone or alone - waited < 5 * error:
         return []
+    if waited <= 0.0:
+        return [
+            "jobs that met others depart on average before the one that came before them, as they cannot "
+            "where one job is served at a time"
+        ]
     return [
         f"the time from the previous departure to their own averages {waited:.4g} for jobs that "
         f"waited, against responses of {alone:.4g} for jobs that met an empty server"
@@ -139,8 +142,5 @@ def _time_outs(replicate, names):
     n = replicate.arrivals
     if equal < max(10, _TIME_OUTS * n) or longest < 3 * total / n:
         return []
-    text = (
-        f"{equal:,} jobs have exactly the longest response, {longest:g}: do jobs time out? Then only "
-        f"observed costs are valid ({names})"
-    )
+    text = f"{equal:,} jobs have exactly the longest response, {longest:g}: do jobs time out? Then {names}"
     return [Finding(WARNING, "time_out", equal, text)]

@@ -1,0 +1,283 @@
+"""The number of a log's report to believe: which, what it is, what could make it wrong, what to do next.
+
+Rules, in this order:
+
+1. What a finding forbids is not offered, nor what has no standard error, nor a difference of the arms as they
+   were run (both met the same queues).
+2. An estimate of the effect comes before one of the slope; a replay only if its check passes.
+3. Of those that are left the one of the highest registered `Estimator.rank`: not the least variable one,
+   which is as a rule the most biased.
+4. A slope, T'(p) at the share p run, is the effect only if the mean response T is nearly linear in the
+   share. How much it misses is read off a system learnt from the log (`queuebench.logs.learned_system`),
+   where that reproduces the log; the band of the effect is the slope plus what it misses, give or take the
+   slope's 95 % interval and `UNSURE` times what it misses. Where no learnt system reproduces the log the
+   effect is not identified from one share, and that is said in place of a band.
+"""
+
+import math
+from dataclasses import dataclass, field, replace
+
+from queuebench.estimators.registry import ASSUMPTIONS, all_estimators
+from queuebench.logs.learned_shape import find_fault, shape
+from queuebench.logs.learned_system import learn
+from queuebench.logs.replay_check import LEVEL as REPLAYED
+from queuebench.logs.replay_check import REJECTED
+
+UNSURE = 0.6
+"""By which part of itself the part that a slope misses may be wrong; measured, see docs/your-own-log.md."""
+
+_SMALL = 0.5
+"""Share of the slope's standard error up to which what it misses does not matter."""
+_PRECISION = 0.2
+"""Share of the slope's standard error that is precise enough for what it misses."""
+
+
+@dataclass(frozen=True)
+class Headline:
+    """The number to believe.
+
+    Attributes
+    ----------
+    estimator : str or None
+        None where no number is to be believed.
+    estimand : {"effect", "slope", "nothing"}
+        What its number is: the effect (all treated minus none), or the slope of the mean response in the
+        share, at the share run.
+    estimate, lower, upper : float
+        The number with its 95 % interval, in the log's unit; NaN without one.
+    effect, effect_lower, effect_upper : float
+        The effect with its band; NaN where it is not identified.
+    missed : float
+        What the slope is taken to miss of the effect; 0 for an estimate of the effect, NaN where unknown.
+    text : list of str
+        Sentences: the number and what it is; what could make it wrong; what to do next.
+    """
+
+    estimator: str | None
+    estimand: str
+    estimate: float = math.nan
+    lower: float = math.nan
+    upper: float = math.nan
+    effect: float = math.nan
+    effect_lower: float = math.nan
+    effect_upper: float = math.nan
+    missed: float = math.nan
+    text: list = field(default_factory=list)
+
+
+def choose(rows):
+    """Return the row that a report or a plan is to believe, by rules 1 to 3.
+
+    Parameters
+    ----------
+    rows : list of dict
+        See `queuebench.logs.estimates`.
+
+    Returns
+    -------
+    dict or None
+        None where there is none.
+    """
+    offered = [row for row in _candidates(rows) if not row["forbidden"] and not _unchecked(row)]
+    return min(offered, key=_place, default=None)
+
+
+def _candidates(rows):
+    entries = _entries()
+    return [
+        row
+        for row in rows
+        if row["main"] and row["estimate_se"] > 0.0 and entries[row["estimator"]].rank
+    ]
+
+
+def _unchecked(row):
+    """Whether a row is of a replay that has not passed its check."""
+    return _entries()[row["estimator"]].needs_structure and not row["check"] >= REPLAYED
+
+
+def _place(row):
+    entry = _entries()[row["estimator"]]
+    return entry.estimand != "effect", entry.rank
+
+
+def headline(rows, findings, record, *, servers, first_come, unit):
+    """Say which number of a log to believe, and what it is.
+
+    Parameters
+    ----------
+    rows : list of dict
+        Estimates, see `queuebench.logs.estimates`.
+    findings : list of Finding
+    record : queuebench.estimators.record.Record
+    servers : int
+        Servers that the log names, 0 if it names none.
+    first_come : bool
+        Whether they work first come, first served.
+    unit : str
+        The log's time unit.
+
+    Returns
+    -------
+    Headline
+    """
+    row = choose(rows)
+    if row is None:
+        return _nothing(rows, findings)
+    entry = _entries()[row["estimator"]]
+    number = dict(
+        estimator=entry.name, estimate=row["estimate"], lower=row["lower_95"], upper=row["upper_95"]
+    )
+    if entry.estimand == "effect":
+        made = Headline(
+            estimand="effect", effect=row["estimate"], effect_lower=row["lower_95"],
+            effect_upper=row["upper_95"], missed=0.0, **number,
+        )  # fmt: skip
+        return replace(made, text=[_effect_text(made, unit), *_doubts(entry), *_next(made, entry)])
+    return _slope(row, entry, number, findings, record, servers, first_come, unit)
+
+
+def _entries():
+    return {entry.name: entry for entry in all_estimators()}
+
+
+def _nothing(rows, findings):
+    reason, *others = _reasons(rows, findings)
+    text = [
+        f"no number of this log is to be believed as the effect of the treatment: {reason}",
+        *[f"besides: {text}" for text in others],
+        "next: mend that, or take a longer record, and analyse again; the numbers below describe the log "
+        "and nothing more",
+    ]
+    return Headline(None, "nothing", text=text)
+
+
+def _reasons(rows, findings):
+    """Say why no row is offered; at least one reason."""
+    candidates = _candidates(rows)
+    if any(row["forbidden"] for row in candidates):
+        names = {name for row in candidates for name in row["forbidden"].split()}
+        return list(dict.fromkeys(found.text for found in findings if found.name in names))
+    if candidates:
+        return ["the replay is unchecked, and no other estimate was asked for that may be believed"]
+    errors = [row["estimate_se"] for row in rows if row["main"]]
+    if any(error > 0.0 for error in errors):
+        return [
+            "none of the estimators applied may stand for the effect; see the column of what they estimate"
+        ]
+    if any(error == 0.0 for error in errors):
+        return ["no estimate shows any difference between the arms, or how it would vary"]
+    return ["the record is too short for standard errors"]
+
+
+def _slope(row, entry, number, findings, record, servers, first_come, unit):
+    """Return a headline that is a slope, with the band of the effect where a learnt system gives one."""
+    fault, missed, missed_se = _missed(row, findings, record, servers, first_come)
+    if fault:
+        made = Headline(estimand="slope", **number)
+        return replace(made, text=[
+            f"{_number(made, unit)} {_IS_SLOPE}; the effect of treating all jobs is not identified from "
+            f"one share: {fault}",
+            *_doubts(entry), _MORE_SHARES, *_next(made, entry),
+        ])  # fmt: skip
+    effect = row["estimate"] + missed
+    se = math.hypot(row["estimate_se"], missed_se)
+    reach = (row["upper_95"] - row["estimate"]) * se / row["estimate_se"]
+    reach = math.hypot(reach, UNSURE * missed)
+    small = abs(missed) <= _SMALL * row["estimate_se"]
+    made = Headline(
+        estimand="slope", effect=effect, effect_lower=effect - reach, effect_upper=effect + reach,
+        missed=missed, **number,
+    )  # fmt: skip
+    return replace(made, text=[
+        _small_text(made, unit) if small else _large_text(made, unit),
+        *_doubts(entry), *([] if small else [_MORE_SHARES]), *_next(made, entry),
+    ])  # fmt: skip
+
+
+def _missed(row, findings, record, servers, first_come):
+    """Return why no learnt system can be believed, or None; what the slope misses; and its error."""
+    if not servers:
+        return "the log names no servers, so that nothing can be learnt of other shares", 0.0, 0.0
+    broken = [found.text for found in findings if found.forbids and found.name != REJECTED]
+    if broken:
+        # What some estimators suppose and is false, the learnt system supposes too.
+        return broken[0], 0.0, 0.0
+    system = learn(record.replicate, servers, first_come=first_come)
+    if system is None:
+        return "too few jobs, or too many servers, to learn from", 0.0, 0.0
+    found = shape(system, record.setting.treated_share, _PRECISION * row["estimate_se"])
+    fault = find_fault(system, found, record.replicate)
+    if fault:
+        return f"a system learnt from the log does not reproduce it ({fault})", 0.0, 0.0
+    return None, found.missed, found.missed_se
+
+
+_IS_SLOPE = (
+    "is the slope of the mean response at the share run, "
+    "not the effect of treating all instead of none"
+)
+_MORE_SHARES = (
+    "next: for the effect itself run several shares of treated jobs, or switch the whole system back and "
+    "forth; or describe the structure (policies, speeds, information) so that the log can be replayed"
+)
+
+
+def _number(made, unit):
+    interval = f"{made.lower:.4g} to {made.upper:.4g}"
+    return f"{made.estimate:.4g} {unit} (95 % interval {interval}, {made.estimator})"
+
+
+def _effect_text(made, unit):
+    return f"the effect is {_number(made, unit)}: {_sign(made.lower, made.upper)}"
+
+
+def _small_text(made, unit):
+    return (
+        f"the effect is {_number(made, unit)}: {_sign(made.effect_lower, made.effect_upper)}. It is a slope "
+        f"at the share run; what that misses of the effect is about {made.missed:+.2g} {unit}, little beside "
+        f"its error (band of the effect {made.effect_lower:.4g} to {made.effect_upper:.4g})"
+    )
+
+
+def _large_text(made, unit):
+    share = f", {abs(made.missed / made.effect):.0%} of it" if made.effect else ""
+    return (
+        f"the effect is about {made.effect:.4g} {unit}, between {made.effect_lower:.4g} and "
+        f"{made.effect_upper:.4g}: {_sign(made.effect_lower, made.effect_upper)}. The estimate "
+        f"{_number(made, unit)} {_IS_SLOPE}: it misses about {made.missed:+.2g} {unit}{share}, by a system "
+        "learnt from the log and run at other shares, which reproduces the log at the share run"
+    )
+
+
+def _sign(lower, upper):
+    if lower > 0.0:
+        return "the treatment makes responses longer"
+    if upper < 0.0:
+        return "the treatment makes responses shorter"
+    return "its sign is open"
+
+
+def _doubts(entry):
+    """Say what the estimate rests on that no check of the log speaks against."""
+    assumed = [ASSUMPTIONS[name] for name in ASSUMPTIONS if name in entry.assumes]
+    if not assumed:
+        return []
+    return [f"it would be wrong if one of these were: {'; '.join(assumed)}"]
+
+
+def _next(made, entry):
+    lower, upper = (
+        (made.lower, made.upper)
+        if math.isnan(made.effect)
+        else (made.effect_lower, made.effect_upper)
+    )
+    if lower > 0.0 or upper < 0.0:
+        return []
+    center = (lower + upper) / 2
+    factor = ((upper - lower) / 2 / center) ** 2 if center else math.inf
+    times = f"about {factor:.2g} times as many arrivals" if factor < 1e4 else "far more arrivals"
+    ways = "" if entry.needs_choices or entry.rank == 1 else (
+        ", or log what both arms would have chosen, which cuts the noise several times"
+    )  # fmt: skip
+    return [f"next: for a clear sign, if the effect is what it seems, take {times}{ways}"]
