@@ -8,7 +8,6 @@ from pathlib import Path
 import llvmlite.binding
 
 from queuebench.jit import cache_folder
-from queuebench.queueing.policies.registry import registered
 
 _TINY = {
     "seed": 0,
@@ -42,6 +41,9 @@ def ensure_compiled():
     that passes through all kernels will do. The mark it leaves names the processor, as compiled
     code does, and lies with the kernel of the policies that are registered.
     """
+    # Imported here: what this module imports is no part of what a job computes.
+    from queuebench.queueing.policies.registry import registered
+
     folder = cache_folder(registered())
     done = folder / f"complete-{llvmlite.binding.get_host_cpu_name()}"
     if done.exists():
