@@ -39,9 +39,12 @@ def ensure_compiled():
     compilation. The first to come holds a lock on the cache folder while it runs a tiny study
     through every kernel; a kernel is compiled once for all policies and features, so any study
     that passes through all kernels will do. The mark it leaves names the processor, as compiled
-    code does.
+    code does, and lies with the kernel of the policies that are registered.
     """
-    folder = cache_folder()
+    # Imported here: what this module imports is no part of what a job computes.
+    from queuebench.queueing.policies.registry import registered
+
+    folder = cache_folder(registered())
     done = folder / f"complete-{llvmlite.binding.get_host_cpu_name()}"
     if done.exists():
         return

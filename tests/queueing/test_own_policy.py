@@ -17,7 +17,7 @@ from queuebench.queueing.policies.registry import register
 
 
 def _drawn(permutation, start, size, parameters, seen, speeds, turn, pool, uniform):
-    return pool[start + int(uniform * size)]
+    return start + int(uniform * size)
 
 
 register(
@@ -128,3 +128,9 @@ def test_a_study_runs_it_and_refuses_by_name_what_it_does_not_take(copy):
     ]
     assert refused[::2] == [f"scenario one, load 0.7: treatment.{reason}" for reason in reasons]
     assert refused[1::2] == [f"structure.treatment.{reason}" for reason in reasons]
+
+
+def test_a_rule_that_returns_no_server_ends_the_run_with_an_error(copy):
+    copy.write("astray.py", DRAWN.replace("drawn", "astray").replace("int(uniform * size)", "size"))
+    with pytest.raises(AssertionError, match="returned a server that does not exist"):
+        copy.simulate(one_of(1), {"policy": "astray"}, plugins=["astray"])

@@ -148,7 +148,7 @@ def dispatch(begin, arrival, requirement, treated, words, rules, state, out):
     Raises
     ------
     ValueError
-        If no policy has a code of the rules; nothing is dispatched then.
+        If no policy has a code of the rules, when nothing is dispatched, or a rule returns no server.
     """
     for code in rules.policy:
         if not 0 <= code < _CODES:
@@ -190,6 +190,7 @@ def _run(begin, arrival, requirement, treated, words, rules, state, out, split, 
     samples_0, samples_1 = rules.samples[0], rules.samples[1]
     routed_0, routed_1 = state.routed[0], state.routed[1]
     start, size, samples = 0, size_0, max(samples_0, samples_1)
+    servers = np.uint32(len(speeds))
     n = np.uint64(len(arrival))
     done, full = n, False
     for j in range(np.uint64(begin), n):
@@ -238,6 +239,7 @@ def _run(begin, arrival, requirement, treated, words, rules, state, out, split, 
                         pool, uniform,
                     )
                 )  # fmt: skip
+            _check_server(s, servers)
             if samples == 0:
                 seen[s] = _look(
                     lagged, s, viewed, mask, departures, landings, first, first_seen, landed_seen,
@@ -256,6 +258,7 @@ def _run(begin, arrival, requirement, treated, words, rules, state, out, split, 
                     pool, uniform,
                 )
             )  # fmt: skip
+            _check_server(max(control, treatment), servers)
             if samples_0 == 0:
                 seen[control] = _look(
                     lagged, control, viewed, mask, departures, landings, first, first_seen,
@@ -316,6 +319,13 @@ def _run(begin, arrival, requirement, treated, words, rules, state, out, split, 
     state.routed[0] = routed_0
     state.routed[1] = routed_1
     return np.int64(done), full
+
+
+@inlined
+def _check_server(s, servers):
+    """Refuse what a rule from outside may return by mistake; the memory beyond the queues is not ours."""
+    if s >= servers:
+        raise ValueError("a dispatch policy's rule returned a server that does not exist")
 
 
 @inlined
