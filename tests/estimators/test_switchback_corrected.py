@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from queuebench.estimators import EstimationError
+from queuebench.estimators.inference import batch_means_error
 from queuebench.estimators.record import Record
 from queuebench.estimators.setting import setting_of
 from queuebench.estimators.switchback import switchback
@@ -125,6 +126,18 @@ def test_the_carry_over_is_gone(make_cell, tmp_path):
     # Jackknife errors against the spread of 40 values, known to 11 %.
     errors = np.mean([estimate.standard_error for estimate in estimates])
     assert errors == pytest.approx(values.std(ddof=1), rel=0.5)
+
+
+def test_pseudo_values_have_the_standard_error(make_cell, tmp_path):
+    """They let two estimates of one record be compared, pair of blocks by pair of blocks."""
+    keys = {"system": {"servers": 4}, "warmup": 20.0, "load": 0.9}
+    (record,) = records(make_cell, tmp_path / "t.arrow", arrivals=4000, **keys)
+    for estimator in (switchback, switchback_corrected):
+        found = estimator(record)
+        assert len(found.parts) == found.freedom + 1
+        error = batch_means_error(found.parts, len(found.parts))
+        assert error == pytest.approx(found.standard_error, rel=1e-9)
+    assert switchback(record).parts.mean() == pytest.approx(switchback(record).value, rel=1e-9)
 
 
 def test_too_few_blocks(make_cell, tmp_path):

@@ -26,8 +26,8 @@ from queuebench.logs.replay_check import REJECTED
 UNSURE = 0.6
 """By which part of itself the part that a slope misses may be wrong; measured, see docs/your-own-log.md."""
 
-_SMALL = 0.5
-"""Share of the slope's standard error up to which what it misses does not matter."""
+_SMALL = 0.25
+"""Share of the slope's 95 % interval, to either side, up to which what it misses does not matter."""
 _PRECISION = 0.2
 """Share of the slope's standard error that is precise enough for what it misses."""
 
@@ -125,16 +125,21 @@ def headline(rows, findings, record, *, servers, first_come, unit):
     if row is None:
         return _nothing(rows, findings)
     entry = _entries()[row["estimator"]]
-    number = dict(
-        estimator=entry.name, estimate=row["estimate"], lower=row["lower_95"], upper=row["upper_95"]
-    )
-    if entry.estimand == "effect":
-        made = Headline(
-            estimand="effect", effect=row["estimate"], effect_lower=row["lower_95"],
-            effect_upper=row["upper_95"], missed=0.0, **number,
-        )  # fmt: skip
-        return replace(made, text=[_effect_text(made, unit), *_doubts(entry), *_next(made, entry)])
-    return _slope(row, entry, number, findings, record, servers, first_come, unit)
+    broken = [found.text for found in findings if found.forbids and found.name != REJECTED]
+    fault, missed, missed_se = None, 0.0, 0.0
+    if entry.estimand != "effect":
+        # What some estimators suppose and is false, a learnt system supposes too.
+        fault = broken[0] if broken else None
+        if not fault:
+            fault, missed, missed_se = _missed(row, record, servers, first_come)
+    made = _made(row, math.nan if fault else missed, missed_se)
+    replays = servers and first_come and not broken
+    return replace(made, text=[
+        _first_sentence(made, fault, unit),
+        *_doubts(entry),
+        *_shares_next(made, replays),
+        *_arrivals_next(made, record.setting.choices),
+    ])  # fmt: skip
 
 
 def _entries():
@@ -170,39 +175,10 @@ def _reasons(rows, findings):
     return ["the record is too short for standard errors"]
 
 
-def _slope(row, entry, number, findings, record, servers, first_come, unit):
-    """Return a headline that is a slope, with the band of the effect where a learnt system gives one."""
-    fault, missed, missed_se = _missed(row, findings, record, servers, first_come)
-    if fault:
-        made = Headline(estimand="slope", **number)
-        return replace(made, text=[
-            f"{_number(made, unit)} {_IS_SLOPE}; the effect of treating all jobs is not identified from "
-            f"one share: {fault}",
-            *_doubts(entry), _MORE_SHARES, *_next(made, entry),
-        ])  # fmt: skip
-    effect = row["estimate"] + missed
-    se = math.hypot(row["estimate_se"], missed_se)
-    reach = (row["upper_95"] - row["estimate"]) * se / row["estimate_se"]
-    reach = math.hypot(reach, UNSURE * missed)
-    small = abs(missed) <= _SMALL * row["estimate_se"]
-    made = Headline(
-        estimand="slope", effect=effect, effect_lower=effect - reach, effect_upper=effect + reach,
-        missed=missed, **number,
-    )  # fmt: skip
-    return replace(made, text=[
-        _small_text(made, unit) if small else _large_text(made, unit),
-        *_doubts(entry), *([] if small else [_MORE_SHARES]), *_next(made, entry),
-    ])  # fmt: skip
-
-
-def _missed(row, findings, record, servers, first_come):
+def _missed(row, record, servers, first_come):
     """Return why no learnt system can be believed, or None; what the slope misses; and its error."""
     if not servers:
         return "the log names no servers, so that nothing can be learnt of other shares", 0.0, 0.0
-    broken = [found.text for found in findings if found.forbids and found.name != REJECTED]
-    if broken:
-        # What some estimators suppose and is false, the learnt system supposes too.
-        return broken[0], 0.0, 0.0
     system = learn(record.replicate, servers, first_come=first_come)
     if system is None:
         return "too few jobs, or too many servers, to learn from", 0.0, 0.0
@@ -213,13 +189,25 @@ def _missed(row, findings, record, servers, first_come):
     return None, found.missed, found.missed_se
 
 
+def _made(row, missed, missed_se):
+    """Return a headline without words; what it misses is NaN where that is not known."""
+    se = math.hypot(row["estimate_se"], missed_se)
+    reach = (row["upper_95"] - row["estimate"]) * se / row["estimate_se"]
+    reach = math.hypot(reach, UNSURE * missed)
+    effect = row["estimate"] + missed
+    return Headline(
+        row["estimator"], row["estimand"], row["estimate"], row["lower_95"], row["upper_95"], effect,
+        effect - reach, effect + reach, missed,
+    )  # fmt: skip
+
+
+def _small(made):
+    return abs(made.missed) <= _SMALL * (made.upper - made.estimate)
+
+
 _IS_SLOPE = (
     "is the slope of the mean response at the share run, "
     "not the effect of treating all instead of none"
-)
-_MORE_SHARES = (
-    "next: for the effect itself run several shares of treated jobs, or switch the whole system back and "
-    "forth; or describe the structure (policies, speeds, information) so that the log can be replayed"
 )
 
 
@@ -228,8 +216,15 @@ def _number(made, unit):
     return f"{made.estimate:.4g} {unit} (95 % interval {interval}, {made.estimator})"
 
 
-def _effect_text(made, unit):
-    return f"the effect is {_number(made, unit)}: {_sign(made.lower, made.upper)}"
+def _first_sentence(made, fault, unit):
+    if fault:
+        return (
+            f"{_number(made, unit)} {_IS_SLOPE}; the effect of treating all jobs is not identified from one "
+            f"share: {fault}"
+        )
+    if made.estimand == "effect":
+        return f"the effect is {_number(made, unit)}: {_sign(made.lower, made.upper)}"
+    return _small_text(made, unit) if _small(made) else _large_text(made, unit)
 
 
 def _small_text(made, unit):
@@ -266,18 +261,31 @@ def _doubts(entry):
     return [f"it would be wrong if one of these were: {'; '.join(assumed)}"]
 
 
-def _next(made, entry):
-    lower, upper = (
-        (made.lower, made.upper)
-        if math.isnan(made.effect)
-        else (made.effect_lower, made.effect_upper)
+def _shares_next(made, replays):
+    """Say how the effect itself may be found; nothing where it has been."""
+    if made.estimand == "effect" or _small(made):
+        return []
+    text = (
+        "next: for the effect itself run several shares of treated jobs, or switch the whole system back "
+        "and forth"
     )
+    known = (
+        "or describe the structure (policies, speeds, information) so that the log can be replayed"
+    )
+    return [f"{text}; {known}" if replays else text]
+
+
+def _arrivals_next(made, choices):
+    """Say what would make the sign clear; nothing where it is."""
+    lower, upper = made.effect_lower, made.effect_upper
+    if math.isnan(made.effect):
+        lower, upper = made.lower, made.upper
     if lower > 0.0 or upper < 0.0:
         return []
     center = (lower + upper) / 2
     factor = ((upper - lower) / 2 / center) ** 2 if center else math.inf
     times = f"about {factor:.2g} times as many arrivals" if factor < 1e4 else "far more arrivals"
-    ways = "" if entry.needs_choices or entry.rank == 1 else (
+    coupled = "" if choices or made.estimand == "effect" else (
         ", or log what both arms would have chosen, which cuts the noise several times"
     )  # fmt: skip
-    return [f"next: for a clear sign, if the effect is what it seems, take {times}{ways}"]
+    return [f"next: for a clear sign, if the effect is what it seems, take {times}{coupled}"]
