@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 
 from queuebench.config import parse_study, resolve
@@ -5,11 +7,20 @@ from queuebench.config import parse_study, resolve
 
 @pytest.fixture
 def make_cell():
-    """Return a function that builds one cell from keys of a study."""
+    """Return a function that builds one cell from keys of a study.
+
+    Records may be shorter, and arms rarer, than a study may ask for: estimators must bear them.
+    """
 
     def make(load=0.7, **keys):
-        keys.setdefault("system", {})["loads"] = [load]
-        study = parse_study({"seed": 1, "scenarios": {"tested": {}}, **keys})
-        return resolve(study)[0]
+        system = {**keys.pop("system", {}), "loads": [load]}
+        beyond = {key: system.pop(key) for key in ("treated_share",) if key in system}
+        arrivals = keys.pop("arrivals", None)
+        study = parse_study({"seed": 1, "scenarios": {"tested": {}}, **keys, "system": system})
+        cell = resolve(study)[0]
+        changed = {"system": cell.experiment.system.model_copy(update=beyond)}
+        if arrivals is not None:
+            changed["arrivals"] = arrivals
+        return replace(cell, experiment=cell.experiment.model_copy(update=changed))
 
     return make

@@ -23,7 +23,7 @@ SCRIPTS = {path.stem: path for path in Path(__file__).parents[1].glob("workflow/
 CELL_SCRIPTS = {"simulate", "estimate", "simulate_and_estimate", "truth", "exact"}
 NO_RESULT = {"queuebench", "queuebench.failures", "queuebench.kernels", "queuebench.progress"}
 NAMED = {"queuebench.estimators", "queuebench.queueing.policies"}
-PARSING = {"queuebench.config", "queuebench.study_file"}
+PARSING = {"queuebench.config", "queuebench.errors", "queuebench.study_file"}
 """Followed by definition, or only while a study is read: what comes out of it is in the params."""
 STUDY_ONLY = {"Study", "ExternalLog", "LossNetworkStudy", "JobClass"}
 CACHES = (module._tree, module._followed, module._definitions, module._hash)
@@ -191,8 +191,9 @@ def test_an_unknown_module_is_an_error(package):
 @pytest.mark.parametrize("script", SCRIPTS)
 def test_a_rule_follows_what_its_script_imports_and_nothing_else(script):
     followed = {name for name in reached(SCRIPTS[script]) if ":" not in name}
-    expected = imported()[script] - NO_RESULT - NAMED - PARSING
-    assert followed == expected
+    expected = imported()[script] - NO_RESULT - NAMED - {"queuebench.config"}
+    assert followed <= expected
+    assert expected - followed <= PARSING
 
 
 @pytest.mark.parametrize("script", SCRIPTS)

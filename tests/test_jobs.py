@@ -1,9 +1,18 @@
 """What jobs depend on: an order of keys that means nothing does not count, nor does what does not enter."""
 
+from functools import partial
+from pathlib import Path
+
 import pytest
 
+from queuebench import jobs
 from queuebench.config import parse_study, resolve
-from queuebench.jobs import batch_params, estimation_params, exact_params, simulation_params
+
+SCRIPTS = Path(__file__).parents[1] / "workflow/scripts"
+batch_params = partial(jobs.batch_params, script=SCRIPTS / "simulate_and_estimate.py")
+estimation_params = partial(jobs.estimation_params, script=SCRIPTS / "estimate.py")
+exact_params = partial(jobs.exact_params, script=SCRIPTS / "exact.py")
+simulation_params = partial(jobs.simulation_params, script=SCRIPTS / "simulate.py")
 
 STUDY = {
     "seed": 1,
@@ -23,7 +32,7 @@ def cell(**keys):
 def test_order_means_nothing(key):
     value = STUDY[key]
     other = dict(reversed(value.items())) if isinstance(value, dict) else value[::-1]
-    of_traces = lambda cell: simulation_params(cell, "b")  # noqa: E731
+    of_traces = lambda cell: simulation_params(cell, design="b")  # noqa: E731
     for params in (batch_params, estimation_params, exact_params, of_traces):
         # Snakemake compares what a param's repr says.
         assert repr(params(cell())) == repr(params(cell(**{key: other})))

@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -51,6 +52,8 @@ def start(tmp_path):
             [sys.executable, "-m", "queuebench", *arguments],
             env=os.environ | {"TMPDIR": str(tmp_path / "temporary")},
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path,
+            # A shell lets what it starts in the background ignore Ctrl-C.
+            preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),
         )  # fmt: skip
         running.append(process)
         return process

@@ -30,9 +30,12 @@ def one_armed(tmp_path_factory):
         study = {
             "seed": 1, "scenarios": {"tested": {}}, "arrivals": 5000, "warmup": 20.0,
             "horizon": HORIZON, "horizons": [1.0, 2.0, 3.0],
-            "system": {"servers": 4, "loads": [0.7], "treated_share": share}, **keys,
+            "system": {"servers": 4, "loads": [0.7]}, **keys,
         }  # fmt: skip
         cell = resolve(parse_study(study))[0]
+        # No study may ask for it.
+        system = cell.experiment.system.model_copy(update={"treated_share": share})
+        cell = replace(cell, experiment=cell.experiment.model_copy(update={"system": system}))
         path = tmp_path_factory.mktemp("one_armed") / "t.arrow"
         simulate_batch(cell, "bernoulli", range(1), path)
         # The share the experiment meant to treat; that an arm is empty is then no matter of chance.
