@@ -24,12 +24,17 @@ def stamp(cells):
     cells : list of queuebench.config.Cell
         All of the study, in its order.
     """
-    values = [cell.to_dict() for cell in cells]
-    for value in values:
-        for name in _CHANGES_NO_NUMBER:
-            del value["experiment"][name]
+    values = [cell.to_dict() | {"experiment": _experiment(cell)} for cell in cells]
     digest = hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()
     return {"queuebench": __version__, "study": digest[:16]}
+
+
+def _experiment(cell):
+    """Return a cell's settings but for what changes no number: some keys, and orders that mean nothing."""
+    values = cell.to_dict()["experiment"] | {"horizons": cell.experiment.all_horizons}
+    if isinstance(values["estimators"], list):
+        values["estimators"] = sorted(values["estimators"])
+    return {name: value for name, value in values.items() if name not in _CHANGES_NO_NUMBER}
 
 
 def check_shown(cells, path):

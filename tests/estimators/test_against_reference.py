@@ -73,7 +73,7 @@ def reference_costs(replicate, cell, minimum):
 )
 @given(
     seed=st.integers(0, 2**31),
-    arrivals=st.sampled_from([90, 400]),
+    arrivals=st.sampled_from([100, 400]),
     horizon=st.sampled_from([0.01, 1.0, 4.0]),
     unequal=st.booleans(),
     travel_time=st.sampled_from([0.0, 0.5]),
