@@ -15,9 +15,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from queuebench.log_plan import plan_log
 from queuebench.logs.analysis import analyze_log
-from queuebench.logs.errors import LogError
 from queuebench.logs.findings import WARNING
 
 from .catalogue import ALL, SYSTEMS, simulate_jobs
@@ -149,53 +147,40 @@ def finding_rates(analyses):
     return pd.Series(fired, dtype=float).sort_values(ascending=False) / len(analyses)
 
 
-@dataclass(frozen=True)
-class Headline:
-    """The number that a report asks its reader to believe.
+def misses_in_silence(analysis, truth):
+    """Whether a report gives an interval for the effect, and it leaves the truth out."""
+    head = analysis.headline
+    return not math.isnan(head.effect) and not head.effect_lower <= truth <= head.effect_upper
 
-    Attributes
-    ----------
-    lower, upper : float
-        Ends of its interval, or of the band of its caution where that is wider; NaN where the report
-        gives no number.
-    warned : bool
-        Whether the report says that the number may not be the effect, or gives none.
+
+def headlines(analyses, truth):
+    """Return what the headlines of logs of one experiment say, for a line of a table.
+
+    Returns
+    -------
+    dict
+        ``identified``: logs whose report gives an interval for the effect; ``missed``: those of them
+        whose interval leaves the truth out; ``nothing``: logs of which no number is to be believed;
+        ``warned``: logs with a warning; ``slope``, ``effect`` and ``width``: means of the slope, of the
+        effect, and of its interval's width, NaN where there is none.
     """
-
-    lower: float
-    upper: float
-    warned: bool
-
-
-def headline(analysis):
-    """Return what a reader takes for the result: the estimate that `plan` takes for the effect."""
-    warned = any(found.kind == WARNING for found in analysis.findings)
-    try:
-        name = plan_log(analysis).reference
-    except LogError:
-        return Headline(math.nan, math.nan, warned=True)
-    row = next(row for row in analysis.rows if row["main"] and row["estimator"] == name)
-    return Headline(row["lower_95"], row["upper_95"], warned)
-
-
-def misses_in_silence(head, truth):
-    """Whether a headline without a warning has an interval that leaves the truth out."""
-    return not head.warned and not head.lower <= truth <= head.upper
-
-
-def silent_misses(analyses, truths, headline=headline):
-    """Return the share of logs whose headline number misses the truth in silence.
-
-    Parameters
-    ----------
-    analyses : sequence of queuebench.logs.LogAnalysis
-    truths : sequence of float
-        The effect in each of them.
-    headline : Callable, optional
-        From an analysis to its `Headline`.
-    """
-    pairs = zip(analyses, truths, strict=True)
-    return float(np.mean([misses_in_silence(headline(made), truth) for made, truth in pairs]))
+    heads = [made.headline for made in analyses]
+    known = [head for head in heads if not math.isnan(head.effect)]
+    slopes = [head.estimate for head in heads if head.estimator is not None]
+    return {
+        "logs": len(heads),
+        "identified": len(known),
+        "missed": sum(misses_in_silence(made, truth) for made in analyses),
+        "nothing": sum(head.estimator is None for head in heads),
+        "warned": sum(any(f.kind == WARNING for f in made.findings) for made in analyses),
+        "slope": float(np.mean(slopes)) if slopes else math.nan,
+        "effect": float(np.mean([head.effect for head in known])) if known else math.nan,
+        "width": (
+            float(np.mean([head.effect_upper - head.effect_lower for head in known]))
+            if known
+            else math.nan
+        ),
+    }
 
 
 def main():
@@ -208,7 +193,11 @@ def main():
     parser.add_argument("--arrivals", type=int, default=50_000)
     parser.add_argument("--structure", action="store_true", help="say how jobs are dispatched")
     parser.add_argument("--no-choices", action="store_true", help="leave both arms' choices out")
+    parser.add_argument("--headlines", action="store_true", help="one line per experiment only")
     given = parser.parse_args()
+    if given.headlines:
+        _print_headlines(given)
+        return
     pd.set_option("display.width", 120)
     for system in given.systems:
         for contrast in given.contrasts:
@@ -216,14 +205,36 @@ def main():
                 _print_cell(system, contrast, load, given)
 
 
-def _print_cell(system, contrast, load, given):
-    began, analyses = time.perf_counter(), []
+def _analyses(system, contrast, load, given):
     for seed in range(given.logs):
         log = simulate(
             system, contrast, load, seed, given.arrivals,
             choices=not given.no_choices, structure=given.structure,
         )  # fmt: skip
-        analyses.append(analyze(log))
+        yield analyze(log)
+
+
+def _print_headlines(given):
+    """Print what the headlines say as a Markdown table."""
+    print("| system | contrast | load | truth | slope | effect | width | of logs | identified | missed |"
+          " nothing | warned |")  # fmt: skip
+    print("|---" * 12 + "|")
+    for system in given.systems:
+        for contrast in given.contrasts:
+            for load in given.loads:
+                truth = known_effect(system, contrast, load)[0]
+                said = headlines(list(_analyses(system, contrast, load, given)), truth)
+                numbers = [truth, *(said[name] for name in ("slope", "effect", "width"))]
+                cells = ["" if math.isnan(value) else f"{value:.3g}" for value in numbers]
+                cells += [
+                    str(said[k]) for k in ("logs", "identified", "missed", "nothing", "warned")
+                ]
+                print(f"| {system} | {contrast} | {load:g} | {' | '.join(cells)} |", flush=True)
+
+
+def _print_cell(system, contrast, load, given):
+    began = time.perf_counter()
+    analyses = list(_analyses(system, contrast, load, given))
     each = (time.perf_counter() - began) / given.logs
     truth, error, control = known_effect(system, contrast, load)
     print(
@@ -231,8 +242,9 @@ def _print_cell(system, contrast, load, given):
         f"of a mean response {control:.3f}; {given.logs} logs of {given.arrivals:,}, {each:.1f} s each"
     )
     print(table(analyses, truth).to_string(float_format="{:.3f}".format))
-    silent = silent_misses(analyses, [truth] * len(analyses))
-    print(f"  {silent:4.0%}  headline misses the effect in silence")
+    said = headlines(analyses, truth)
+    print(f"  {said['identified'] / len(analyses):4.0%}  headline gives an interval for the effect")
+    print(f"  {said['missed'] / len(analyses):4.0%}  and it leaves the effect out")
     for name, share in finding_rates(analyses).items():
         print(f"  {share:4.0%}  {name}", flush=True)
 

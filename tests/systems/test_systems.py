@@ -7,21 +7,14 @@ law with 39 degrees of freedom, one comparison in 16 000 raises a false alarm, a
 import math
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from systems import catalogue, reference, servers, truth
 from systems.catalogue import ALL, SERVERS, SYSTEMS, pareto, simulate_jobs
-from systems.harness import (
-    Headline,
-    analyze,
-    headline,
-    misses_in_silence,
-    silent_misses,
-    simulate,
-    table,
-)
+from systems.harness import analyze, headlines, misses_in_silence, simulate, table
 
 BATCHES, ERRORS = 40, 4.5
 WARM_UP = 20_000
@@ -153,22 +146,45 @@ def test_same_seed_same_log():
 
 
 @pytest.mark.parametrize(
-    ("head", "missed"),
-    [
-        (Headline(-2, -1, warned=False), True),
-        (Headline(-2, -1, warned=True), False),
-        (Headline(-2, 1, warned=False), False),
-        (Headline(math.nan, math.nan, warned=True), False),
-        (Headline(0.5, math.nan, warned=False), True),
-    ],
+    ("lower", "upper", "missed"), [(0.5, 1, True), (-2, 1, False), (math.nan, math.nan, False)]
 )
-def test_only_an_unwarned_interval_misses_in_silence(head, missed):
-    assert misses_in_silence(head, 0.0) == missed
+def test_only_an_interval_for_the_effect_misses_in_silence(lower, upper, missed):
+    head = SimpleNamespace(effect=(lower + upper) / 2, effect_lower=lower, effect_upper=upper)
+    assert misses_in_silence(SimpleNamespace(headline=head), 0.0) == missed
 
 
-def test_headline_is_read_off_an_analysis():
-    log = simulate("fcfs", "weak", 0.7, 1, 12_000)
-    analysis = analyze(log)
-    head = headline(analysis)
-    assert head.lower < 0
-    assert silent_misses([analysis] * 2, [head.lower - 1, (head.lower + head.upper) / 2]) == 0.5
+def test_headlines_are_read_off_analyses():
+    analysis = analyze(simulate("fcfs", "weak", 0.7, 1, 12_000))
+    said = headlines([analysis] * 2, analysis.headline.effect_lower - 1)
+    assert (said["logs"], said["identified"], said["missed"], said["nothing"]) == (2, 2, 2, 0)
+    assert said["slope"] == pytest.approx(analysis.headline.estimate)
+    assert headlines([analysis], analysis.headline.effect)["missed"] == 0
+
+
+def of_all_contrasts(name, logs, load=0.85, arrivals=50_000):
+    """Analyses of logs of a system with their effects."""
+    for contrast in SYSTEMS[name].contrasts:
+        effect, _, _ = truth.known_effect(name, contrast, load)
+        for seed in range(1000, 1000 + logs):
+            yield analyze(simulate(name, contrast, load, seed, arrivals)), effect
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SYSTEMS)
+def test_headlines_do_not_miss_in_silence(name):
+    """At most one log in twenty, of 60: eight or fewer, exceeded once in 500 systems at that rate."""
+    made = list(of_all_contrasts(name, 20))
+    assert sum(misses_in_silence(analysis, effect) for analysis, effect in made) <= 8
+    if name in ("fcfs", "processor_sharing", "batching", "bursts"):
+        # Where the tool can know, it says so.
+        assert sum(not math.isnan(analysis.headline.effect) for analysis, _ in made) >= 54
+    if name == "service_treatment":
+        assert not any(analysis.headline.estimate == 0.0 for analysis, _ in made)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("load", [0.7, 0.85])
+def test_a_clean_log_of_a_weak_contrast_gets_no_warning(load):
+    """In at least 90 % of logs: of 40, six or fewer are warned, exceeded once in 10 at exactly 90 %."""
+    analyses = [analyze(simulate("fcfs", "weak", load, seed, 50_000)) for seed in range(2000, 2040)]
+    assert sum(any(f.kind == "warning" for f in made.findings) for made in analyses) <= 6
