@@ -11,7 +11,7 @@ from queuebench.log_plan import plan_log
 from queuebench.logs import analyze_log
 from queuebench.logs import headline as module
 from queuebench.logs.findings import EVERY, Finding, forbidden
-from queuebench.logs.headline import UNSURE, choose, headline
+from queuebench.logs.headline import BAND, UNSURE, choose, headline
 
 ENTRIES = {entry.name: entry for entry in all_estimators()}
 
@@ -122,10 +122,13 @@ def test_no_headline_without_a_standard_error(error, reason):
 def test_an_effect_is_its_own_band():
     made = say(rows_of(check=0.4, replay=(-2.0, 0.5)))
     assert made.estimand == "effect"
-    assert (made.effect, made.effect_lower, made.effect_upper) == (-2.0, -3.0, -1.0)
+    assert made.effect == -2.0
+    assert made.effect_lower == pytest.approx(-2.0 - BAND)
+    assert made.effect_upper == pytest.approx(-2.0 + BAND)
     assert made.missed == 0.0
     assert made.text[0] == (
-        "the effect is -2 ms (95 % interval -3 to -1, replay): the treatment makes responses shorter"
+        "the effect is -2 ms (95 % interval -3 to -1, replay), between -3.4 and -0.6 with some care: the "
+        "treatment makes responses shorter"
     )
     assert "policies, speeds, travel time and information are those described" in made.text[1]
 
@@ -134,7 +137,7 @@ def test_the_band_of_a_slope(learnt):
     learnt(missed=-0.5, missed_se=0.075)
     made = say(rows_of(mixed_dq=(-1.0, 0.1)))
     assert (made.estimator, made.estimand, made.estimate) == ("mixed_dq", "slope", -1.0)
-    reach = math.hypot(2 * math.hypot(0.1, 0.075), UNSURE * 0.5)
+    reach = math.hypot(BAND * 2 * math.hypot(0.1, 0.075), UNSURE * 0.5)
     assert made.effect == -1.5
     assert made.effect_upper == pytest.approx(-1.5 + reach)
     assert made.effect_lower == pytest.approx(-1.5 - reach)
@@ -203,10 +206,10 @@ def test_an_open_sign_asks_for_more_arrivals(learnt):
     learnt(missed=0.0)
     made = say(rows_of(mixed_dq=(-1.0, 1.0)))
     assert "its sign is open" in made.text[0]
-    # Twice the standard error is twice the estimate: four times as many.
-    assert "about 4 times as many arrivals, or log what both arms would have" in made.text[-1]
+    # The band reaches 2.8 times the estimate: 2.8 squared times as many.
+    assert "about 7.8 times as many arrivals, or log what both arms would have" in made.text[-1]
     coupled = say(rows_of(mixed_dq_coupled=(-1.0, 1.0)), choices=True)
-    assert coupled.text[-1].endswith("about 4 times as many arrivals")
+    assert coupled.text[-1].endswith("about 7.8 times as many arrivals")
     clear = say(rows_of(mixed_dq=(-1.0, 0.1)))
     assert not any("arrivals" in text for text in clear.text[1:])
 
