@@ -87,3 +87,11 @@ def test_blocks_without_a_carry_over_are_a_note():
     assert check_agreement(estimates) == []
     (found,) = check_agreement(estimates | {"switchback_corrected": made(0.1, 3.0, 2)})
     assert (found.kind, found.name) == ("note", "no_carry_over_seen")
+
+
+def test_a_clear_difference_forbids_what_supposes_that_queue_lengths_say_all():
+    (found,) = check_agreement({"lstd_dq": made(0.2, 0.1, 1), "mixed_dq": made(9.1, 3.0, 3)})
+    assert {"lstd_dq", "mixed_dq", "mixed_dq_coupled", "wdq"} <= set(found.forbids)
+    assert not {"qdq", "qdq_coupled", "wdq_observed", "naive"} & set(found.forbids)
+    (found,) = check_agreement({"lstd_dq": made(0.2, 0.1, 1), "mixed_dq": made(2.2, 3.0, 3)})
+    assert (found.name, found.forbids) == ("estimators_disagree", ())

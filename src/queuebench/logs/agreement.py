@@ -10,11 +10,15 @@ import math
 from scipy.special import stdtr
 
 from queuebench.estimators.disagreement import compare, disagreement
+from queuebench.estimators.registry import assuming
 from queuebench.logs.findings import NOTE, WARNING, Finding
 from queuebench.logs.replay_check import LEVEL as REPLAYED
 
 LEVEL = 0.05
 """Level of the comparison."""
+CLEAR = 0.01
+"""Level below which what supposes that queue lengths say all must not be used: servers that break down, say,
+mislead the fitted costs too."""
 
 _STATE = ("model_based", "model_free")
 _SLOPES = (("structural", "model_free"), ("structural", "model_based"))
@@ -67,7 +71,11 @@ def _state(found):
             f"not the state of the system, as {model} assumes, or the horizon is too short; {free} does not "
             "assume it"
         )
-        return Finding(WARNING, "estimators_disagree", 2, text)
+        clear = _p_value(found, _STATE) < CLEAR
+        return Finding(
+            WARNING, "estimators_disagree", 2, text,
+            assuming("exponential", "queue_state", design="bernoulli") if clear else (),
+        )  # fmt: skip
     text = (
         f"{model} and {free} agree within their errors (p = {_p_value(found, _STATE):.2g}), so nothing "
         f"speaks against queue lengths being the state of the system, as {model} assumes; both estimate the "
