@@ -23,7 +23,9 @@ SCRIPTS = {path.stem: path for path in Path(__file__).parents[1].glob("workflow/
 CELL_SCRIPTS = {"simulate", "estimate", "simulate_and_estimate", "truth", "exact"}
 NO_RESULT = {"queuebench", "queuebench.failures", "queuebench.kernels", "queuebench.progress"}
 NAMED = {"queuebench.estimators", "queuebench.queueing.policies"}
-PARSING = {"queuebench.config", "queuebench.errors", "queuebench.study_file"}
+PARSING = {
+    "queuebench.config", "queuebench.errors", "queuebench.study_file", "queuebench.yaml_text",
+}  # fmt: skip
 """Followed by definition, or only while a study is read: what comes out of it is in the params."""
 STUDY_ONLY = {"Study", "ExternalLog", "LossNetworkStudy", "JobClass"}
 CACHES = (module._tree, module._followed, module._definitions, module._hash)

@@ -42,7 +42,11 @@ def read_yaml(path):
         If the file cannot be read, is no UTF-8, no YAML, refers to itself, is nested or expands beyond
         bounds, has a key twice in one mapping, or a tag.
     """
-    text = _text(path)
+    return parse_yaml(read_text(path))
+
+
+def parse_yaml(text):
+    """Read YAML that is at hand as text; see `read_yaml`."""
     loader = None
     try:
         loader = _Loader(text)
@@ -59,7 +63,14 @@ def read_yaml(path):
             loader.dispose()
 
 
-def _text(path):
+def read_text(path):
+    """Read a file of text in UTF-8.
+
+    Raises
+    ------
+    YamlError
+        If it cannot be read, is too large or is not UTF-8.
+    """
     try:
         with open(path, "rb") as file:
             content = file.read(_MOST_BYTES + 1)
