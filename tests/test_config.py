@@ -186,3 +186,10 @@ def test_unreadable_files_are_named(tmp_path):
 )
 def test_the_main_horizon_is_the_studys_or_the_nearest_to_it(make_cell, keys, main):
     assert make_cell(**keys).experiment.main_horizon == main
+
+
+def test_whole_numbers_with_a_point_are_whole_for_policies_too():
+    control = {"policy": "power_of_d", "d": 2.0}
+    (cell,) = resolve(parse_study({"seed": 1, "system": {"loads": [0.5]}, "control": control,
+                                   "scenarios": {"one": {}}}))  # fmt: skip
+    assert repr(cell.experiment.control.parameters) == "{'d': 2}"

@@ -110,6 +110,14 @@ class Policy(BaseModel):
     model_config = ConfigDict(extra="allow", frozen=True)
     policy: str = Field(description="Registered name, for example power_of_d.")
 
+    @model_validator(mode="before")
+    @classmethod
+    def _whole_numbers(cls, values):
+        """Read 2.0 as 2, as everywhere in a study: which parameters are whole the policies know."""
+        if not isinstance(values, dict):
+            return values
+        return {key: _whole(value) for key, value in values.items()}
+
     @property
     def parameters(self):
         """The policy's own parameters as a mapping."""

@@ -119,7 +119,7 @@ def _burn_ins(estimates):
     better, name = (corrected, "switchback_corrected") if corrected else (cut, "switchback_burn_in")
     findings = []
     if plain and better:
-        findings += _carry_over(*compare(plain, better), name)
+        findings += _carry_over(*compare(plain, better), name, better.value - plain.value)
     if cut and corrected:
         t, freedom = compare(cut, corrected)
         # Without a burn-in the two comparisons are one.
@@ -128,7 +128,7 @@ def _burn_ins(estimates):
     return findings
 
 
-def _carry_over(t, freedom, better):
+def _carry_over(t, freedom, better, difference):
     if math.isnan(t):
         return []
     p_value = float(2 * stdtr(freedom, -abs(t)))
@@ -139,10 +139,17 @@ def _carry_over(t, freedom, better):
         )
         return [Finding(WARNING, "carry_over", 2, text, ("switchback",))]
     text = (
-        f"switchback and {better} agree within their errors (p = {p_value:.2g}): no carry-over between "
-        "blocks is seen beside the noise"
+        f"switchback and {better} agree within their errors (p = {p_value:.2g}); that a carry-over between "
+        f"blocks is not seen does not mean that there is none{_hidden(t, difference)}"
     )
     return [Finding(NOTE, "no_carry_over_seen", 2, text)]
+
+
+def _hidden(t, difference):
+    """Say how large a carry-over the noise of a comparison could hide, in the unit of the estimates."""
+    if t == 0.0:
+        return ""
+    return f": the noise would hide one of {2 * abs(difference / t):.3g}"
 
 
 def _short_burn_in(t, freedom):

@@ -135,7 +135,8 @@ def headline(rows, findings, record, *, servers, first_come, unit):
     fault, missed, missed_se = None, 0.0, 0.0
     if entry.estimand != "effect":
         # What some estimators suppose and is false, a learnt system supposes too.
-        fault = broken[0] if broken else None
+        # The first clause says what is wrong; whom it concerns stands with the numbers not to be used.
+        fault = broken[0].partition("; ")[0] if broken else None
         if not fault:
             fault, missed, missed_se = _missed(row, record, servers, first_come)
     made = _made(row, math.nan if fault else missed, missed_se)
