@@ -84,7 +84,10 @@ def test_departures_before_arrivals(small_log, refusal, tmp_path, suffix):
         write_log(tmp_path / f"log{suffix}", columns),
         columns={"departure_time": "departure_time"}, drop=["response_time", "start"],
     )  # fmt: skip
-    assert found == "row 12: departure_time is before the arrival; times must run forward"
+    assert found == (
+        "row 12: departure_time is before the arrival; times must run forward (leave it empty for a job "
+        "without an end, or name a status)"
+    )
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
