@@ -35,10 +35,10 @@ def stoppable():
     signal.pthread_sigmask(signal.SIG_BLOCK, caught)
     with contextlib.suppress(OSError):
         tempfile.gettempdir()
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, caught)
+    for number in caught:
+        signal.signal(number, _stop)
     try:
-        for number in caught:
-            signal.signal(number, _stop)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, caught)
         yield
     except _StoppedError as stopped:
         (number,) = stopped.args
