@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from queuebench import jobs
-from queuebench.config import parse_study, resolve
+from queuebench.config import ExternalLog, parse_study, resolve
 
 SCRIPTS = Path(__file__).parents[1] / "workflow/scripts"
 batch_params = partial(jobs.batch_params, script=SCRIPTS / "simulate_and_estimate.py")
@@ -47,3 +47,11 @@ def test_one_horizon_is_the_same_by_either_key():
 def test_a_seed_solves_nothing_exactly_again():
     assert exact_params(cell()) == exact_params(cell(seed=2))
     assert batch_params(cell()) != batch_params(cell(seed=2))
+
+
+def test_a_description_that_is_nested_without_end_ends_no_workflow(tmp_path):
+    """Its job says what is wrong with it; the workflow is parsed before."""
+    log = ExternalLog(log="log.csv", config=str(tmp_path / "log.yaml"))
+    without = jobs.external_code(log, SCRIPTS / "external.py")
+    (tmp_path / "log.yaml").write_text("structure: " + "[" * 5000)
+    assert jobs.external_code(log, SCRIPTS / "external.py") == without

@@ -7,9 +7,6 @@ of the rule's script, whose imports say what code it runs.
 import hashlib
 import json
 from importlib.metadata import version
-from pathlib import Path
-
-import yaml
 
 import queuebench.estimators  # noqa: F401 (importing registers)
 from queuebench.estimators.disagreement import COMPARED_ESTIMATORS
@@ -18,6 +15,7 @@ from queuebench.estimators.setting import applying, truth_arrivals
 from queuebench.fingerprint import fingerprint
 from queuebench.queueing.policies import policy
 from queuebench.workload import content_hash
+from queuebench.yaml_text import YamlError, read_yaml
 
 _SYSTEM = (
     "system", "control", "treatment", "speeds", "arrival_process", "information", "travel_time",
@@ -152,10 +150,10 @@ def _code(cell, script, *registries):
 def _described_policies(path):
     """Return the modules of the policies that a log's description names; its job says what is wrong in it."""
     try:
-        structure = yaml.safe_load(Path(path).read_text())["structure"]
+        structure = read_yaml(path)["structure"]
         names = {structure[arm]["policy"] for arm in ("control", "treatment")}
         return {policy(name).module for name in names}
-    except (OSError, ValueError, yaml.YAMLError, KeyError, TypeError):
+    except (YamlError, KeyError, TypeError):
         return set()
 
 
