@@ -5,6 +5,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from queuebench.arrow import as_numpy
 from queuebench.experiment import simulate_batch
 from queuebench.trace import Trace, TraceError, carry_path
 
@@ -99,3 +100,11 @@ def _resident(path):
     """Return the bytes of a file that this process has in memory."""
     after = Path("/proc/self/smaps").read_text().split(str(path))[1]
     return 1024 * int(re.search(r"^Rss:\s*(\d+) kB", after, re.MULTILINE)[1])
+
+
+@pytest.mark.parametrize("kind", [pa.float64(), pa.int32(), pa.bool_()])
+def test_an_empty_column_may_have_no_buffer(kind):
+    column = pa.Array.from_buffers(kind, 0, [None, None])
+    found = as_numpy(column)
+    assert len(found) == 0
+    assert found.dtype == kind.to_pandas_dtype()

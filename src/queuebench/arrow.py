@@ -27,6 +27,9 @@ def numbers(values, kind):
 
 def as_numpy(column):
     """Return a column without missing values as a NumPy array, sharing memory but for booleans."""
+    if not len(column):
+        # Arrow may leave out the buffer of an empty column.
+        return np.empty(0, column.type.to_pandas_dtype())
     data = column.buffers()[1]
     begin, end = column.offset, column.offset + len(column)
     if pa.types.is_boolean(column.type):

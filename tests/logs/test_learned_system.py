@@ -5,7 +5,6 @@ from itertools import pairwise
 from types import SimpleNamespace
 
 import numpy as np
-import pyarrow as pa
 import pytest
 
 from queuebench.logs.learned_run import let_go, serve, simulate
@@ -14,6 +13,7 @@ from queuebench.logs.learned_system import LearnedSystem, cumulative_places, lea
 from queuebench.logs.replicate import carry_array
 
 SERVERS = 5
+NOBODY = carry_array({name: np.empty(0) for name in ("server", "arrival", "start", "departure")})
 
 
 def power(servers, d):
@@ -189,8 +189,7 @@ def log_of(system, share, jobs, rng, first_come):
             present[s].append([work, i])
     columns = {"arrival_time": arrival, "treated": treated, "server": server, "queue_length": met,
                "response_time": departure - arrival}  # fmt: skip
-    none = carry_array({name: np.empty(0) for name in ("server", "arrival", "start", "departure")})
-    return SimpleNamespace(column=columns.__getitem__, carry=none)
+    return SimpleNamespace(column=columns.__getitem__, carry=NOBODY)
 
 
 @pytest.mark.parametrize("first_come", [True, False])
@@ -253,7 +252,7 @@ def test_jobs_that_take_no_time_teach_nothing():
         "arrival_time": np.arange(jobs, dtype=float), "treated": rng.random(jobs) < 0.5,
         "server": rng.integers(2, size=jobs), "response_time": np.zeros(jobs),
     }  # fmt: skip
-    log = SimpleNamespace(column=columns.__getitem__, carry=pa.array([], pa.struct([])))
+    log = SimpleNamespace(column=columns.__getitem__, carry=NOBODY)
     assert learn(log, 2, first_come=True) is None
 
 

@@ -247,8 +247,7 @@ class _Runs:
     def __init__(self, record, structure, samples):
         carry = record.replicate.carry
         servers, arrivals, departures = (
-            as_numpy(carry.field(name)) if len(carry) else np.empty(0, kind)
-            for name, kind in (("server", np.int32), ("arrival", float), ("departure", float))
+            as_numpy(carry.field(name)) for name in ("server", "arrival", "departure")
         )
         self._rebuilder = Rebuilder(structure, (servers, departures))
         self._rules = structure_rules(structure)

@@ -59,8 +59,8 @@ def fit_excess(record):
     setting, replicate = record.setting, record.replicate
     classes = setting.classes
     mean = (np.bincount(classes, record.costs.mean_service) / np.bincount(classes))[classes]
-    carry = replicate.carry
-    rebuilder = Rebuilder(setting.structure, _departures(carry))
+    carried = [as_numpy(replicate.carry.field(name)) for name in ("server", "departure")]
+    rebuilder = Rebuilder(setting.structure, carried)
     unit = mean * setting.structure.speeds  # of a requirement
     sums = np.zeros((classes.max() + 1, 3, len(EDGES)))  # services, their sum and sum of squares
     for arrival, server, response in replicate.chunks("arrival_time", "server", "response_time"):
@@ -70,12 +70,6 @@ def fit_excess(record):
         )
         _add(requirement, server, unit, classes, sums)
     return Excess(mean, np.array([_excess(*of_class) for of_class in sums]))
-
-
-def _departures(carry):
-    if not len(carry):
-        return np.empty(0, np.int64), np.empty(0)
-    return tuple(as_numpy(carry.field(name)) for name in ("server", "departure"))
 
 
 def _excess(count, total, squares):

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy.optimize import isotonic_regression
-from scipy.stats import chi2
+from scipy.special import chdtrc
 
 from queuebench.arrow import as_numpy
 from queuebench.jit import njit
@@ -86,10 +86,7 @@ def learn(replicate, servers, *, first_come):
         for name in ("arrival_time", "treated", "server", "response_time")
     )
     departure = arrival + response
-    carried = [
-        as_numpy(replicate.carry.field(name)) if len(replicate.carry) else np.empty(0)
-        for name in ("server", "departure")
-    ]
+    carried = [as_numpy(replicate.carry.field(name)) for name in ("server", "departure")]
     leaving = np.concatenate([carried[1], departure])
     order = np.argsort(leaving, kind="stable")
     left = np.concatenate([carried[0], server])[order].astype(np.int64)
@@ -164,7 +161,7 @@ def _services(arrival, server, departure, servers):
     pooled = service.mean()
     variance = max(float(service.var()), 1e-300)
     spread = float((count * (mean - pooled) ** 2).sum() / variance)
-    alike = chi2.sf(spread, servers - 1) > _EQUAL_SPEEDS
+    alike = chdtrc(servers - 1, spread) > _EQUAL_SPEEDS
     if alike or mean.min() <= 0.0:
         mean = np.full(servers, pooled)
     return np.sort(service / mean[owner]), mean
@@ -211,7 +208,7 @@ def _one_rate(time, departures):
     group = np.minimum((np.cumsum(expected) / _FEWEST).astype(int), groups - 1)
     seen, due = np.bincount(group, departures), np.bincount(group, expected)
     seen, due = seen[due > 0], due[due > 0]
-    return len(due) < 2 or chi2.sf(((seen - due) ** 2 / due).sum(), len(due) - 1) > _LIKE
+    return len(due) < 2 or chdtrc(len(due) - 1, ((seen - due) ** 2 / due).sum()) > _LIKE
 
 
 @njit

@@ -10,7 +10,6 @@ from queuebench.logs.findings import EVERY, WARNING, Finding
 _MOST = 4_000_000
 """Responses that are looked at; of more, every second, third and so on."""
 
-
 _TAILS = (0.01, 0.05, 0.1)
 """Shares of the responses that are looked at as tails."""
 _APART = 50

@@ -23,6 +23,7 @@ import numpy as np
 
 from queuebench.arrow import as_numpy
 from queuebench.estimators import assuming
+from queuebench.estimators.batch_means import difference
 from queuebench.logs.assignment import ALARM
 from queuebench.logs.findings import NOTE, WARNING, Finding
 from queuebench.logs.strata import compare, depends
@@ -92,7 +93,7 @@ def check_requirements(record, applied, *, first_come):
     list of Finding
     """
     jobs = collect(record, first_come=first_come)
-    naive = _naive(record)
+    naive = difference(record.responses)
     if jobs.choices is not None and (jobs.choices[0] == jobs.choices[1]).all():
         return _never_apart(jobs, applied)
     if not first_come:
@@ -121,11 +122,7 @@ def collect(record, *, first_come):
     Jobs
     """
     replicate, setting = record.replicate, record.setting
-    carry = replicate.carry
-    carried = (
-        [as_numpy(carry.field(name)) for name in ("server", "departure")] if len(carry) else []
-    )
-    carried = carried or [np.empty(0, np.int32), np.empty(0)]
+    carried = [as_numpy(replicate.carry.field(name)) for name in ("server", "departure")]
     plain = SimpleNamespace(speeds=np.ones(len(setting.classes)), travel_time=setting.travel_time)
     rebuilder = Rebuilder(plain, carried)
     every = -(-replicate.arrivals // MOST_JOBS)
@@ -163,11 +160,6 @@ def _alike(jobs):
     """Compare the arms among jobs for which both chose the same server."""
     same = jobs.some(jobs.choices[0] == jobs.choices[1])
     return compare(same.value, same.treated, same.strata)
-
-
-def _naive(record):
-    count, total = (part.sum(axis=0) for part in record.responses)
-    return float(total[1] / count[1] - total[0] / count[0])
 
 
 def _service(found, naive, what, applied):
