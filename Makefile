@@ -23,7 +23,7 @@ run: setup
 
 # After a kill.
 resume: setup
-	$(BIN)/python -m queuebench.at_work
+	$(BIN)/python -m queuebench.pipeline.at_work
 	$(SNAKEMAKE) --configfile $(STUDY) --unlock
 	$(SNAKEMAKE) --configfile $(STUDY) --rerun-incomplete
 
@@ -71,5 +71,5 @@ $(STAMP): requirements.lock pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 	$(BIN)/python -m compileall -q $(VENV)/lib src || true
-	$(BIN)/python -c 'from queuebench.kernels import ensure_compiled; ensure_compiled()'
+	$(BIN)/python -c 'from queuebench.pipeline.kernels import ensure_compiled; ensure_compiled()'
 	@touch $(STAMP)

@@ -1,5 +1,5 @@
 """Benchmarks; they run as jobs do, with one thread per process."""
 
-from queuebench.environment import prepare_jobs
+from queuebench.pipeline.environment import prepare_jobs
 
 prepare_jobs(threads=1)

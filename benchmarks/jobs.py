@@ -12,7 +12,7 @@ from pathlib import Path
 import yaml
 
 from benchmarks.measure import print_table, run_alone
-from queuebench.config import parse_study, resolve
+from queuebench.study.cells import parse_study, resolve
 
 ROOT = Path(__file__).parents[1]
 ESTIMATORS = yaml.safe_load((ROOT / "config" / "config.yaml").read_text()).get("estimators", "all")
@@ -22,9 +22,9 @@ _SCRIPTS = ROOT / "workflow" / "scripts"
 _TINY_JOB = """
 import tempfile
 from pathlib import Path
-from queuebench.batches import simulate_and_estimate
-from queuebench.config import parse_study, resolve
-from queuebench.kernels import ensure_compiled
+from queuebench.pipeline.stages.batches import simulate_and_estimate
+from queuebench.study.cells import parse_study, resolve
+from queuebench.pipeline.kernels import ensure_compiled
 ensure_compiled()
 study = {"seed": 0, "arrivals": ARRIVALS, "scenarios": {"one": {}}, "estimators": ESTIMATORS}
 cell = resolve(parse_study(study))[-1]

@@ -17,7 +17,7 @@ import time
 
 from benchmarks.measure import machine, print_table
 from benchmarks.queueing import cells_of
-from queuebench.model import build_replicate_design, build_system, replicate_streams
+from queuebench.pipeline.stages.build import build_replicate_design, build_system, replicate_streams
 from queuebench.queueing.simulation import Run, Workspace
 
 SERVERS, LOAD = 20, 0.9

@@ -7,19 +7,19 @@ from pathlib import Path
 import yaml
 
 from benchmarks.measure import print_table, take_turns
-from queuebench.batches import passing_together
-from queuebench.config import parse_study, resolve
-from queuebench.estimators.record import Record
-from queuebench.estimators.setting import applying, setting_of
-from queuebench.experiment import simulate_batch
-from queuebench.model import (
+from queuebench.estimators.common.record import Record
+from queuebench.estimators.common.setting import applying, setting_of
+from queuebench.pipeline.stages.batches import passing_together
+from queuebench.pipeline.stages.build import (
     build_replicate_design,
     build_system,
     record_length,
     replicate_streams,
     warmup,
 )
+from queuebench.pipeline.stages.simulate import simulate_batch
 from queuebench.queueing.simulation import Run, Workspace
+from queuebench.study.cells import parse_study, resolve
 from queuebench.trace import Trace
 
 POLICIES = {

@@ -13,17 +13,17 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from queuebench.config import parse_study, resolve
-from queuebench.estimators.inference import intervals
-from queuebench.estimators.record import Record
+from queuebench.estimators.common.inference import intervals
+from queuebench.estimators.common.record import Record
+from queuebench.estimators.common.setting import setting_of
 from queuebench.estimators.replay import LEVEL, replay, replay_record
-from queuebench.estimators.setting import setting_of
-from queuebench.experiment import simulate_batch
-from queuebench.logs.replicate import LogReplicate, carry_array
-from queuebench.model import build_system, replicate_streams
+from queuebench.logs.record.replicate import LogReplicate, carry_array
+from queuebench.pipeline.stages.build import build_system, replicate_streams
+from queuebench.pipeline.stages.simulate import simulate_batch
 from queuebench.queueing.dispatch import Output, dispatch, new_state
 from queuebench.queueing.service import draw_requirements
-from queuebench.tables.mse import CELL, ROW
+from queuebench.results.tables.mse import CELL, ROW
+from queuebench.study.cells import parse_study, resolve
 from queuebench.trace import Trace
 
 _SHOWN = [
@@ -203,7 +203,7 @@ def print_coverage(cells, replicates):
 
     Parameters
     ----------
-    cells : dict of str to queuebench.config.Cell
+    cells : dict of str to queuebench.study.cells.Cell
     replicates : int
     """
     rows = []

@@ -20,8 +20,8 @@ import json, tempfile, time
 from pathlib import Path
 from benchmarks.jobs import ESTIMATORS
 from benchmarks.queueing import cells_of, simulate
-from queuebench.batches import simulate_and_estimate
-from queuebench.kernels import ensure_compiled
+from queuebench.pipeline.stages.batches import simulate_and_estimate
+from queuebench.pipeline.kernels import ensure_compiled
 ensure_compiled()
 def cell(arrivals, servers=20, **keys):
     study = {"seed": 1, "arrivals": arrivals, "scenarios": {"one": {}}, **keys}

@@ -3,7 +3,7 @@ import os
 import sys
 import time
 
-from queuebench.slurm_logs import slurm_log_tails
+from queuebench.pipeline.slurm_logs import slurm_log_tails
 
 STARTED = time.time()
 

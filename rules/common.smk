@@ -4,27 +4,19 @@ import sys
 
 from snakemake.exceptions import WorkflowError
 
-from queuebench.checks import check_study
-from queuebench.config import StudyError, external_logs, parse_study
-from queuebench.cost import describe_cost, estimation_cost
-from queuebench.environment import prepare_jobs
-from queuebench.exact import choices as exact_choices
-from queuebench.families import families, notes
-from queuebench.fingerprint import fingerprint
-from queuebench.jobs import (
-    batch_params,
-    estimation_params,
-    exact_params,
-    external_code,
-    loss_settings,
-    simulation_params,
-    structural_estimators,
-    truth_params,
-)
-from queuebench.loss_study import SCHEMAS
-from queuebench.needs import job_memory, job_minutes
-from queuebench.provenance import check_shown, stamp, take_over
-from queuebench.study_file import read_study_file
+from queuebench.pipeline.checks import check_study
+from queuebench.base.errors import StudyError
+from queuebench.study.cells import external_logs, parse_study
+from queuebench.pipeline.cost import describe_cost, estimation_cost
+from queuebench.pipeline.environment import prepare_jobs
+from queuebench.pipeline.stages.exact import choices as exact_choices
+from queuebench.study.families import families, notes
+from queuebench.pipeline.fingerprint import fingerprint
+from queuebench.pipeline.jobs import batch_params, estimation_params, exact_params, external_code, loss_settings, simulation_params, structural_estimators, truth_params
+from queuebench.pipeline.stages.loss_network import SCHEMAS
+from queuebench.pipeline.resources import job_memory, job_minutes
+from queuebench.pipeline.provenance import check_shown, stamp, take_over
+from queuebench.study.file import read_study_file
 
 
 def load_cells():

@@ -2,7 +2,7 @@ from dataclasses import replace
 
 import pytest
 
-from queuebench.config import parse_study, resolve
+from queuebench.study.cells import parse_study, resolve
 
 
 @pytest.fixture

@@ -3,10 +3,10 @@ from pathlib import Path
 import pytest
 import yaml
 
-from queuebench.batches import simulate_and_estimate
 from queuebench.cli import main, study_schema
-from queuebench.config import load_study, resolve
-from queuebench.reference import study_reference
+from queuebench.pipeline.stages.batches import simulate_and_estimate
+from queuebench.study.cells import load_study, resolve
+from queuebench.study.reference import study_reference
 
 ROOT = Path(__file__).parents[1]
 
@@ -68,7 +68,7 @@ def test_the_table_of_keys_is_in_step_with_the_models():
 
 @pytest.mark.parametrize("path", sorted((ROOT / "config").glob("*.yaml")), ids=lambda p: p.name)
 def test_every_shipped_study_is_right(path):
-    from queuebench.checks import check_cell
+    from queuebench.pipeline.checks import check_cell
 
     for cell in resolve(load_study(path)):
         check_cell(cell)

@@ -5,8 +5,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from queuebench.arrow import as_numpy
-from queuebench.experiment import simulate_batch
+from queuebench.base.arrow import as_numpy
+from queuebench.pipeline.stages.simulate import simulate_batch
 from queuebench.trace import Trace, TraceError, carry_path
 
 
@@ -67,7 +67,7 @@ def test_a_foreign_arrow_file_is_named(tmp_path):
 
 
 def test_nothing_stays_behind_after_a_failure(make_cell, tmp_path, monkeypatch):
-    from queuebench import experiment
+    from queuebench.pipeline.stages import simulate as experiment
 
     cell = make_cell(arrivals=500, system={"servers": 4})
 

@@ -4,7 +4,7 @@ import os
 import signal
 import sys
 
-from queuebench.stopping import stoppable
+from queuebench.base.stopping import stoppable
 
 
 def main():

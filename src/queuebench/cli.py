@@ -5,12 +5,14 @@ import json
 import math
 import sys
 
-from queuebench.checks import check_cell, check_study
-from queuebench.config import Study, StudyError, load_study, resolve
-from queuebench.cost import describe_cost
+from queuebench.base.errors import StudyError
+from queuebench.base.stopping import stoppable
 from queuebench.logs.errors import LogError
-from queuebench.reference import study_reference
-from queuebench.stopping import stoppable
+from queuebench.pipeline.checks import check_cell, check_study
+from queuebench.pipeline.cost import describe_cost
+from queuebench.study.cells import load_study, resolve
+from queuebench.study.reference import study_reference
+from queuebench.study.settings import Study
 from queuebench.trace import TraceError
 
 
@@ -104,8 +106,8 @@ def _check(chosen):
 
 
 def _replicate(chosen):
-    from queuebench.estimation import estimate_trace
-    from queuebench.experiment import simulate_batch
+    from queuebench.pipeline.stages.estimate import estimate_trace
+    from queuebench.pipeline.stages.simulate import simulate_batch
 
     cell = _cell(chosen)
     _find(cell.designs, chosen.design, "design")
@@ -151,7 +153,7 @@ def _pilot(chosen):
 
 
 def _plan_from_study(chosen):
-    from queuebench.plan import plan_cell, plan_text
+    from queuebench.pipeline.stages.plan import plan_cell, plan_text
 
     replicates = 50 if chosen.replicates is None else chosen.replicates
     if replicates < 2:
@@ -164,8 +166,8 @@ def _plan_from_study(chosen):
 
 
 def _plan_from_log(chosen):
-    from queuebench.log_plan import plan_log, plan_text
     from queuebench.logs import analyze_log
+    from queuebench.logs.plan import plan_log, plan_text
 
     effect = chosen.effect
     if effect is not None and not 0 < abs(effect) < math.inf:
@@ -182,8 +184,8 @@ def _analyze(chosen):
 
 
 def _stale(chosen):
-    from queuebench.at_work import at_work
-    from queuebench.stale import remove_stale, stale_files
+    from queuebench.pipeline.at_work import at_work
+    from queuebench.pipeline.stale import remove_stale, stale_files
 
     if chosen.remove and at_work("."):
         raise StudyError("a run is at work in this folder; remove stale files when it has ended")

@@ -17,8 +17,8 @@ import numpy as np
 import pyarrow as pa
 
 from queuebench import __version__
-from queuebench.arrow import as_numpy, column, numbers
-from queuebench.files import whole_file
+from queuebench.base.arrow import as_numpy, column, numbers
+from queuebench.base.files import whole_file
 
 ARMS = ("control", "treated")
 _LARGE = 1 << 28
@@ -312,7 +312,7 @@ class Trace:
 
         Parameters
         ----------
-        cell : queuebench.config.Cell
+        cell : queuebench.study.cells.Cell
         design : str
         """
         found = (self.cell["scenario"], self.cell["load"], self.design, self.seed)

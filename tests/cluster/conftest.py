@@ -9,7 +9,8 @@ import time
 from pathlib import Path
 
 import pytest
-from workflow_copy import Workflow
+
+from tests.workflow_copy import Workflow
 
 SCRIPT = Path(__file__).with_name("one_node_slurm.sh")
 PROGRAMS = ["slurmctld", "slurmd", "sbatch", "srun", "munged"]

@@ -4,7 +4,8 @@ import signal
 import subprocess
 
 import pytest
-from workflow_copy import Workflow, succeed
+
+from tests.workflow_copy import Workflow, succeed
 
 SMOKE = "config/smoke.yaml"
 DESIGNS = ["bernoulli", "switchback"]

@@ -10,16 +10,16 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from references import estimators as reference
 
-from queuebench.config import Cell
 from queuebench.estimators import EstimationError, estimators_for
-from queuebench.estimators import costs as costs_module
-from queuebench.estimators.record import Record
-from queuebench.estimators.setting import setting_of
-from queuebench.experiment import simulate_batch
-from queuebench.model import build_system
+from queuebench.estimators.common import costs as costs_module
+from queuebench.estimators.common.record import Record
+from queuebench.estimators.common.setting import setting_of
+from queuebench.pipeline.stages.build import build_system
+from queuebench.pipeline.stages.simulate import simulate_batch
+from queuebench.study.cells import Cell
 from queuebench.trace import Trace
+from tests.references import estimators as reference
 
 DESIGNS = {
     "bernoulli": {"kind": "bernoulli"},
@@ -203,9 +203,9 @@ def test_arms_must_have_two_starts(make_cell, tmp_path):
 
 
 def test_mixture_of_identical_costs_takes_one_half():
-    from queuebench.estimators.costs import Cost
+    from queuebench.estimators.common.costs import Cost
+    from queuebench.estimators.common.windows import MomentSums
     from queuebench.estimators.differences_in_q import optimal_weight
-    from queuebench.estimators.windows import MomentSums
 
     sums = MomentSums(4, np.zeros(4), np.full((4, 4), 8.0))
     assert optimal_weight(sums, Cost.FITTED) == 0.5
@@ -220,7 +220,7 @@ def test_registering_a_name_twice_is_an_error(name):
 
 
 def test_batches_cover_the_rule_of_the_specification():
-    from queuebench.estimators.batch_means import batch_count
+    from queuebench.estimators.common.batch_means import batch_count
 
     for units, length in itertools.product(
         [100, 5000, 40_000, 10**6, 10**9], [0, 1, 60, 540, 3000]

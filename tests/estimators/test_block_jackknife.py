@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from references import estimators as reference
-from references.records import records
 
 from queuebench.estimators.block_jackknife import mixed_dq_jackknife
 from queuebench.estimators.differences_in_q import mixed_dq
+from tests.references import estimators as reference
+from tests.references.records import records
 
 HORIZON = 2.0
 

@@ -2,19 +2,19 @@
 
 import numpy as np
 import pytest
-from references import estimators as reference
 
-from queuebench.estimators import costs as costs_module
 from queuebench.estimators import coupled, rate_conservation
-from queuebench.estimators.batch_means import BLOCKS
+from queuebench.estimators.common import costs as costs_module
+from queuebench.estimators.common.batch_means import BLOCKS
+from queuebench.estimators.common.occupancy import Occupancy
+from queuebench.estimators.common.record import Record
+from queuebench.estimators.common.setting import setting_of
+from queuebench.estimators.common.weighted_windows import CONTROLS, COSTS, Weighting, weighted_sums
 from queuebench.estimators.coupled import least_variance
 from queuebench.estimators.differences_in_q import mixed_dq, qdq, wdq
-from queuebench.estimators.occupancy import Occupancy
-from queuebench.estimators.record import Record
-from queuebench.estimators.setting import setting_of
-from queuebench.estimators.weighted_windows import CONTROLS, COSTS, Weighting, weighted_sums
-from queuebench.experiment import simulate_batch
+from queuebench.pipeline.stages.simulate import simulate_batch
 from queuebench.trace import Trace
+from tests.references import estimators as reference
 
 MINIMUM = 15
 SHARE = 0.4

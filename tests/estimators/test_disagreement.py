@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from queuebench.estimators.disagreement import PAIRS, disagreement
-from queuebench.estimators.hotelling import hotelling
-from queuebench.estimators.registry import Estimate
+from queuebench.estimators.common.disagreement import PAIRS, disagreement
+from queuebench.estimators.common.hotelling import hotelling
+from queuebench.estimators.common.registry import Estimate
 
 
 def made(value, parts):

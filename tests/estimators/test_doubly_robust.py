@@ -2,17 +2,17 @@
 
 import numpy as np
 import pytest
-from references import estimators as reference
-from references.records import records
 
 from queuebench.estimators import EstimationError
-from queuebench.estimators.batch_means import batch_count
+from queuebench.estimators.common.batch_means import batch_count
+from queuebench.estimators.common.cross_fitted_values import FOLDS, fitted_values
 from queuebench.estimators.coupled import mixed_dq_coupled
-from queuebench.estimators.cross_fitted_values import FOLDS, fitted_values
 from queuebench.estimators.doubly_robust import doubly_robust_dq
 from queuebench.estimators.doubly_robust_trace import doubly_robust_dq_lambda
 from queuebench.estimators.lstd import Features
-from queuebench.oracle import solve
+from queuebench.queueing.oracle import solve
+from tests.references import estimators as reference
+from tests.references.records import records
 
 HORIZON = 2.0
 SHARE = 0.4

@@ -2,13 +2,13 @@
 
 import numpy as np
 import pytest
-from references import estimators as reference
-from references.records import records
 
 from queuebench.estimators import EstimationError
-from queuebench.estimators.batch_means import batch_count
+from queuebench.estimators.common.batch_means import batch_count
 from queuebench.estimators.dq_lambda import dq_lambda, dq_lambda_coupled, trace_sums
-from queuebench.oracle import solve
+from queuebench.queueing.oracle import solve
+from tests.references import estimators as reference
+from tests.references.records import records
 
 HORIZON = 2.0
 SHARE = 0.4

@@ -4,12 +4,12 @@ from dataclasses import replace
 
 import pytest
 
-from queuebench.config import parse_study, resolve
 from queuebench.estimators import EstimationError
-from queuebench.estimators.record import Record
-from queuebench.estimators.registry import all_estimators
-from queuebench.estimators.setting import setting_of
-from queuebench.experiment import simulate_batch
+from queuebench.estimators.common.record import Record
+from queuebench.estimators.common.registry import all_estimators
+from queuebench.estimators.common.setting import setting_of
+from queuebench.pipeline.stages.simulate import simulate_batch
+from queuebench.study.cells import parse_study, resolve
 from queuebench.trace import Trace
 
 HORIZON = 2.0

@@ -2,15 +2,15 @@
 
 import numpy as np
 import pytest
-from references.records import records
 
 from queuebench.estimators import EstimationError
-from queuebench.estimators.batch_means import batch_count
+from queuebench.estimators.common.batch_means import batch_count
+from queuebench.estimators.common.record import Record
+from queuebench.estimators.common.setting import setting_of
 from queuebench.estimators.differences_in_means import naive
 from queuebench.estimators.horvitz_thompson import horvitz_thompson, run_length
-from queuebench.estimators.record import Record
-from queuebench.estimators.setting import setting_of
-from queuebench.logs.replicate import LogReplicate
+from queuebench.logs.record.replicate import LogReplicate
+from tests.references.records import records
 
 
 @pytest.mark.parametrize(

@@ -5,20 +5,20 @@ import pytest
 from scipy import stats
 from statsmodels.stats.sandwich_covariance import S_hac_simple
 
-from queuebench.estimators.batch_means import BLOCKS, ArmSums, difference, influence
-from queuebench.estimators.costs import Cost
-from queuebench.estimators.differences_in_q import mixed_effect, optimal_weight
-from queuebench.estimators.inference import (
+from queuebench.estimators.common.batch_means import BLOCKS, ArmSums, difference, influence
+from queuebench.estimators.common.costs import Cost
+from queuebench.estimators.common.inference import (
     andrews_lags,
     batch_means_error,
     intervals,
     jackknife_error,
     newey_west_error,
 )
-from queuebench.estimators.record import Record
-from queuebench.estimators.registry import estimators_for
-from queuebench.estimators.setting import setting_of
-from queuebench.experiment import simulate_batch
+from queuebench.estimators.common.record import Record
+from queuebench.estimators.common.registry import estimators_for
+from queuebench.estimators.common.setting import setting_of
+from queuebench.estimators.differences_in_q import mixed_effect, optimal_weight
+from queuebench.pipeline.stages.simulate import simulate_batch
 from queuebench.trace import Trace
 
 
@@ -141,7 +141,7 @@ def test_lepskis_rule_takes_the_shortest_horizon_that_agrees_with_all_longer_one
     from types import SimpleNamespace
 
     from queuebench.estimators import horizon_choice
-    from queuebench.estimators.registry import Estimate
+    from queuebench.estimators.common.registry import Estimate
 
     def chosen(values, errors):
         found = {h: Estimate(v, e) for h, (v, e) in enumerate(zip(values, errors, strict=True))}

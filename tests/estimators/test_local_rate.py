@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from queuebench.estimators.costs import Cost, Costs
-from queuebench.estimators.local_rate import STEPS, RateTable, local_rate
-from queuebench.estimators.record import Record
-from queuebench.estimators.setting import setting_of
-from queuebench.experiment import simulate_batch
+from queuebench.estimators.common.costs import Cost, Costs
+from queuebench.estimators.common.local_rate import STEPS, RateTable, local_rate
+from queuebench.estimators.common.record import Record
+from queuebench.estimators.common.setting import setting_of
+from queuebench.pipeline.stages.simulate import simulate_batch
 from queuebench.trace import Trace
 
 

@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from references import values as reference
-from references.records import records
 
 from queuebench.estimators.lstd import Features, estimate, lstd_dq, server_groups
-from queuebench.oracle import solve
+from queuebench.queueing.oracle import solve
+from tests.references import values as reference
+from tests.references.records import records
 
 
 def plain_lstd(record, trace):

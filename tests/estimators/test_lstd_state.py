@@ -2,16 +2,16 @@
 
 import numpy as np
 import pytest
-from references import values as reference
 
+from queuebench.estimators.common.record import Record
+from queuebench.estimators.common.residual import EDGES, fit_excess
+from queuebench.estimators.common.server_states import ServerStates
+from queuebench.estimators.common.setting import setting_of
 from queuebench.estimators.lstd import lstd_dq, server_groups
 from queuebench.estimators.lstd_state import StateFeatures, lstd_dq_state
-from queuebench.estimators.record import Record
-from queuebench.estimators.residual import EDGES, fit_excess
-from queuebench.estimators.server_states import ServerStates
-from queuebench.estimators.setting import setting_of
-from queuebench.experiment import simulate_batch
+from queuebench.pipeline.stages.simulate import simulate_batch
 from queuebench.trace import Trace
+from tests.references import values as reference
 
 OLD = {"information": {"kind": "constant_age", "age": 0.7}}
 BOARD = {"information": {"kind": "bulletin_board", "period": 0.7}}

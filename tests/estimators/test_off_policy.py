@@ -2,14 +2,14 @@
 
 import numpy as np
 import pytest
-from references import values as reference
-from references.records import records
 
 from queuebench.estimators import EstimationError, estimators_for
+from queuebench.estimators.common.setting import applying
 from queuebench.estimators.lstd import lstd_dq, server_groups
 from queuebench.estimators.off_policy import lstd_off_policy, lstd_off_policy_coupled
-from queuebench.estimators.setting import applying
-from queuebench.oracle import solve
+from queuebench.queueing.oracle import solve
+from tests.references import values as reference
+from tests.references.records import records
 
 
 def plain_average_cost(phi, following, cost, weight, used):

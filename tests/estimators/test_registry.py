@@ -3,7 +3,7 @@
 import pytest
 
 from queuebench.estimators import all_estimators, assuming, register
-from queuebench.estimators.registry import ASSUMPTIONS, ESTIMANDS
+from queuebench.estimators.common.registry import ASSUMPTIONS, ESTIMANDS
 
 
 def test_every_estimator_says_what_it_estimates_and_assumes():

@@ -4,25 +4,21 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from references.records import records
-from references.simulation import simulate
 from scipy import stats
 
-from queuebench.estimators.hotelling import hotelling
-from queuebench.estimators.inference import intervals
-from queuebench.estimators.record import Record
-from queuebench.estimators.registry import EstimationError
-from queuebench.estimators.replay import (
-    equal_means,
-    replay,
-    replay_record,
-)
-from queuebench.estimators.setting import setting_of
-from queuebench.model import replicate_streams
+from queuebench.base.randomness import stream
+from queuebench.estimators.common.hotelling import hotelling
+from queuebench.estimators.common.inference import intervals
+from queuebench.estimators.common.record import Record
+from queuebench.estimators.common.registry import EstimationError
+from queuebench.estimators.common.setting import setting_of
+from queuebench.estimators.replay import equal_means, replay, replay_record
+from queuebench.pipeline.stages.build import replicate_streams
 from queuebench.queueing.arrivals import PoissonArrivals
 from queuebench.queueing.replay import Rebuilder
 from queuebench.queueing.service import draw_requirements
-from queuebench.randomness import stream
+from tests.references.records import records
+from tests.references.simulation import simulate
 
 MISSPECIFICATIONS = {
     "as it is": lambda structure: structure,

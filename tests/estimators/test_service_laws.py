@@ -11,8 +11,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from queuebench.batches import simulate_and_estimate
-from queuebench.truth import simulate_truth
+from queuebench.pipeline.stages.batches import simulate_and_estimate
+from queuebench.pipeline.stages.truth import simulate_truth
 
 ERRORS = 4
 EARLIER = 100

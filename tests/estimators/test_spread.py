@@ -9,7 +9,7 @@ twelve comparisons happens once in about a thousand seeds.
 import numpy as np
 import pytest
 
-from queuebench.batches import simulate_and_estimate
+from queuebench.pipeline.stages.batches import simulate_and_estimate
 
 REPLICATES = 400
 TABLE = {

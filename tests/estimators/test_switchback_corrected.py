@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from queuebench.estimators import EstimationError
-from queuebench.estimators.inference import batch_means_error
-from queuebench.estimators.record import Record
-from queuebench.estimators.setting import setting_of
+from queuebench.estimators.common.inference import batch_means_error
+from queuebench.estimators.common.record import Record
+from queuebench.estimators.common.setting import setting_of
 from queuebench.estimators.switchback import switchback
 from queuebench.estimators.switchback_corrected import CELLS, LAG, switchback_corrected
-from queuebench.experiment import simulate_batch
+from queuebench.pipeline.stages.simulate import simulate_batch
 from queuebench.trace import Trace
 
 EFFECT = -0.3572

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from queuebench.experiment import simulate_batch
+from queuebench.pipeline.stages.simulate import simulate_batch
 from queuebench.trace import Trace
 
 DESCRIPTION = {

@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from queuebench.estimators.registry import Estimate
-from queuebench.logs.agreement import check_agreement
+from queuebench.estimators.common.registry import Estimate
+from queuebench.logs.checks.agreement import check_agreement
 
 
 def made(value, spread, seed, check=math.nan):

@@ -8,11 +8,11 @@ import sys
 import numpy as np
 import pyarrow as pa
 import pytest
-from exported import columns_of, write_log
 
 from queuebench.logs import LogError, analyze_log, load_config, parse_config
-from queuebench.logs.clock import spoken
 from queuebench.logs.estimates import ROW
+from queuebench.logs.read.clock import spoken
+from tests.logs.exported import columns_of, write_log
 
 
 @pytest.mark.parametrize(

@@ -3,11 +3,10 @@
 import re
 from pathlib import Path
 
-from exported import write_log
-
-from queuebench.estimators.registry import all_estimators
+from queuebench.estimators.common.registry import all_estimators
 from queuebench.logs import LogConfig, load_config
-from queuebench.logs.config import Columns
+from queuebench.logs.read.description import Columns
+from tests.logs.exported import write_log
 
 PAGE = (Path(__file__).parents[2] / "docs" / "your-own-log.md").read_text()
 

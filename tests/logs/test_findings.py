@@ -5,11 +5,11 @@ import re
 
 import numpy as np
 import pytest
-from exported import columns_of, write_log
 
 from queuebench.logs import LogError, analyze_log
-from queuebench.logs.losses import unequal_losses
-from queuebench.logs.service import judge_service
+from queuebench.logs.checks.service import judge_service
+from queuebench.logs.record.losses import unequal_losses
+from tests.logs.exported import columns_of, write_log
 
 
 @pytest.fixture

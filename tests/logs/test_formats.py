@@ -6,9 +6,9 @@ import pyarrow as pa
 import pyarrow.csv as arrow_csv
 import pyarrow.parquet as pq
 import pytest
-from exported import write_log
 
 from queuebench.logs import analyze_log
+from tests.logs.exported import write_log
 
 
 @pytest.fixture

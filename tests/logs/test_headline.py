@@ -4,14 +4,14 @@ import math
 from types import SimpleNamespace
 
 import pytest
-from exported import CHOICES, columns_of, write_log
 
 from queuebench.estimators import all_estimators
-from queuebench.log_plan import plan_log
 from queuebench.logs import analyze_log
 from queuebench.logs import headline as module
 from queuebench.logs.findings import EVERY, Finding, forbidden
 from queuebench.logs.headline import BAND, UNSURE, choose, headline
+from queuebench.logs.plan import plan_log
+from tests.logs.exported import CHOICES, columns_of, write_log
 
 ENTRIES = {entry.name: entry for entry in all_estimators()}
 

@@ -10,11 +10,12 @@ import sys
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from exported import write_log
 
-from queuebench.logs import LogError, analyze_log, csv_source, ingest, order
-from queuebench.logs.sources import locate, open_log
-from queuebench.logs.values import plain
+from queuebench.logs import LogError, analyze_log
+from queuebench.logs.read import csv_source, ingest, order
+from queuebench.logs.read.sources import locate, open_log
+from queuebench.logs.read.values import plain
+from tests.logs.exported import write_log
 
 SUFFIXES = (".parquet", ".arrow", ".csv")
 
@@ -101,7 +102,7 @@ def test_strings_in_numbers(small_log, refusal, tmp_path, suffix, column):
 
 
 def test_row_numbers_count_over_batches(small_log, refusal, tmp_path, monkeypatch):
-    monkeypatch.setattr("queuebench.logs.sources.BATCH", 100)
+    monkeypatch.setattr("queuebench.logs.read.sources.BATCH", 100)
     columns = small_log()
     columns["response_time"][250] = -1.0
     assert refusal(write_log(tmp_path / "log.parquet", columns)).startswith("row 251: response")

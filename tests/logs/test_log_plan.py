@@ -6,17 +6,17 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import yaml
-from exported import CHOICES, columns_of, write_log
-from test_structure import STRUCTURE
 
 from queuebench.cli import main
 from queuebench.estimators import all_estimators
-from queuebench.log_plan import plan_log, plan_text
 from queuebench.logs import LogError, analyze_log
 from queuebench.logs.findings import EVERY, Finding, forbidden
 from queuebench.logs.headline import Headline
-from queuebench.plan import plan_cell
-from queuebench.tables.crossover import crossing
+from queuebench.logs.plan import plan_log, plan_text
+from queuebench.pipeline.stages.plan import plan_cell
+from queuebench.results.tables.crossover import crossing
+from tests.logs.exported import CHOICES, columns_of, write_log
+from tests.logs.test_structure import STRUCTURE
 
 KEYS = {
     "system": {"servers": 4},

@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
-from exported import write_log
-from loops import fcfs, sharing
 
 from queuebench.logs import analyze_log
+from queuebench.logs.checks.missing import trimming_bounds
 from queuebench.logs.findings import EVERY
-from queuebench.logs.missing import trimming_bounds
+from tests.logs.exported import write_log
+from tests.logs.loops import fcfs, sharing
 
 KNOWN = {"kind": "bernoulli", "treated_share": 0.5}
 NAMES = {

@@ -4,13 +4,13 @@ import itertools
 
 import numpy as np
 import pytest
-from exported import columns_of, write_log
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from queuebench.logs import analyze_log
-from queuebench.logs.littles_law import littles_law
-from queuebench.logs.queues import ServerQueues
+from queuebench.logs.checks.littles_law import littles_law
+from queuebench.logs.record.queues import ServerQueues
+from tests.logs.exported import columns_of, write_log
 
 
 @settings(max_examples=60, deadline=None)

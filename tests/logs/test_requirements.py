@@ -2,13 +2,13 @@
 
 import numpy as np
 import pytest
-from exported import write_log
-from loops import CHOICES, fcfs, sharing
 
 from queuebench.estimators import assuming
 from queuebench.logs import analyze_log
+from queuebench.logs.checks.strata import compare, depends, mid_ranks
 from queuebench.logs.findings import forbidden
-from queuebench.logs.strata import compare, depends, mid_ranks
+from tests.logs.exported import write_log
+from tests.logs.loops import CHOICES, fcfs, sharing
 
 NAMES = {"service_differs", "size_aware", "never_apart"}
 

@@ -5,13 +5,15 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from exported import LENGTHS, columns_of, write_log
 
 from queuebench.estimators import estimators_for
-from queuebench.estimators.record import Record
-from queuebench.estimators.setting import setting_of
-from queuebench.logs import analyze_log, normalise, sources
-from queuebench.logs import replicate as log_replicate
+from queuebench.estimators.common.record import Record
+from queuebench.estimators.common.setting import setting_of
+from queuebench.logs import analyze_log
+from queuebench.logs.read import sources
+from queuebench.logs.record import normalise
+from queuebench.logs.record import replicate as log_replicate
+from tests.logs.exported import LENGTHS, columns_of, write_log
 
 HORIZON = 10.0
 

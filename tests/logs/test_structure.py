@@ -5,16 +5,16 @@ import itertools
 
 import numpy as np
 import pytest
-from exported import CHOICES, LENGTHS, QUEUES, columns_of, write_log
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_round_trip import HORIZON, pipeline, same
 
 from queuebench.logs import LogError, analyze_log, load_config
-from queuebench.logs import normalise as normalise_module
-from queuebench.logs.choices import Choices
-from queuebench.logs.setting import server_classes
-from queuebench.logs.structure import relative_speeds
+from queuebench.logs.read.structure import relative_speeds
+from queuebench.logs.record import normalise as normalise_module
+from queuebench.logs.record.choices import Choices
+from queuebench.logs.record.setting import server_classes
+from tests.logs.exported import CHOICES, LENGTHS, QUEUES, columns_of, write_log
+from tests.logs.test_round_trip import HORIZON, pipeline, same
 
 STRUCTURE = {
     "control": {"policy": "power_of_d", "d": 2},

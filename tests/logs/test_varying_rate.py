@@ -4,15 +4,15 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from exported import CHOICES, columns_of, write_log
 
 from queuebench.estimators import estimators_for
-from queuebench.estimators.record import Record
-from queuebench.estimators.registry import all_estimators
-from queuebench.estimators.setting import setting_of
-from queuebench.experiment import simulate_batch
+from queuebench.estimators.common.record import Record
+from queuebench.estimators.common.registry import all_estimators
+from queuebench.estimators.common.setting import setting_of
 from queuebench.logs import LogError, analyze_log, load_config
+from queuebench.pipeline.stages.simulate import simulate_batch
 from queuebench.trace import Trace
+from tests.logs.exported import CHOICES, columns_of, write_log
 
 HORIZON = 10.0
 CYCLE = {"kind": "sinusoidal", "amplitude": 0.8, "period": 2000.0}

@@ -4,15 +4,11 @@ from itertools import product
 
 import numpy as np
 import pytest
-from loss_reference import network
 from scipy import stats
 
 from queuebench.loss_network.clairvoyant import accept_intervals, clairvoyant, clairvoyant_limit
-from queuebench.loss_network.single_use import (
-    single_use,
-    single_use_hindsight,
-    single_use_online,
-)
+from queuebench.loss_network.single_use import single_use, single_use_hindsight, single_use_online
+from tests.loss_network.loss_reference import network
 
 
 @pytest.mark.parametrize(

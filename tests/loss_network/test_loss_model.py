@@ -4,7 +4,6 @@ import math
 
 import numpy as np
 import pytest
-from loss_reference import network
 from scipy import stats
 
 from queuebench.loss_network.events import (
@@ -15,6 +14,7 @@ from queuebench.loss_network.events import (
     required_events,
 )
 from queuebench.loss_network.fluid import fluid_reward
+from tests.loss_network.loss_reference import network
 
 
 @pytest.mark.parametrize(

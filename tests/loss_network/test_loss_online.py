@@ -4,7 +4,6 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from loss_reference import network
 
 from queuebench.loss_network.fluid import fluid_reward
 from queuebench.loss_network.online import (
@@ -13,6 +12,7 @@ from queuebench.loss_network.online import (
     online_optimum,
     trunk_reservation,
 )
+from tests.loss_network.loss_reference import network
 
 
 def exact_regret(servers, threshold, r_high=2, most_idle=300):

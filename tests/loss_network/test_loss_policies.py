@@ -6,7 +6,16 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from loss_reference import (
+
+from queuebench.loss_network.events import HIGH, LOW, TICK, draw_events
+from queuebench.loss_network.online import online_marginals
+from queuebench.loss_network.path import count_path
+from queuebench.loss_network.policies import policies, policy, register
+from queuebench.loss_network.policies.offline import optimise
+from queuebench.loss_network.policies.sensor import sensor_bounds
+from queuebench.loss_network.policies.trunk_reservation import reserve
+from queuebench.loss_network.regret import path_regret, path_reward, sample_fluid
+from tests.loss_network.loss_reference import (
     POLICIES,
     best_by_enumeration,
     make_events,
@@ -18,15 +27,6 @@ from loss_reference import (
     scan,
     value_functions,
 )
-
-from queuebench.loss_network.events import HIGH, LOW, TICK, draw_events
-from queuebench.loss_network.online import online_marginals
-from queuebench.loss_network.path import count_path
-from queuebench.loss_network.policies import policies, policy, register
-from queuebench.loss_network.policies.offline import optimise
-from queuebench.loss_network.policies.sensor import sensor_bounds
-from queuebench.loss_network.policies.trunk_reservation import reserve
-from queuebench.loss_network.regret import path_regret, path_reward, sample_fluid
 
 lists = st.tuples(st.integers(1, 30), st.integers(1, 120), st.integers(0, 10**6))
 

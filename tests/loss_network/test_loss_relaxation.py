@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from loss_reference import network, random_events
 
 from queuebench.loss_network.events import HIGH, LOW, TICK, draw_events
 from queuebench.loss_network.online import online_marginals, online_optimum
@@ -10,6 +9,7 @@ from queuebench.loss_network.path import count_path
 from queuebench.loss_network.policies import policy
 from queuebench.loss_network.regret import batch_means, path_regret
 from queuebench.loss_network.relaxation import lookahead_gain_bound
+from tests.loss_network.loss_reference import network, random_events
 
 
 def follow_online(net, events, start, stop, idle):

@@ -4,7 +4,6 @@ import math
 
 import numpy as np
 import pytest
-from loss_reference import hypothetical, network, random_events
 
 from queuebench.loss_network.decomposition import decompose
 from queuebench.loss_network.epochs import EpochSums, find_epochs, renewal_regret, sum_epochs
@@ -21,6 +20,7 @@ from queuebench.loss_network.summaries import (
     summarise_errors,
     summarise_regret,
 )
+from tests.loss_network.loss_reference import hypothetical, network, random_events
 
 
 @pytest.mark.parametrize("name", ["online", "pfi", "sss", "sss_stop", "rolling_horizon", "xie3"])

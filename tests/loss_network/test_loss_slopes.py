@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from loss_reference import network
 from scipy import stats
 
 from queuebench.loss_network.online import online_optimum
 from queuebench.loss_network.slopes import log_slope
+from tests.loss_network.loss_reference import network
 
 SERVERS = [16, 64, 256, 1024]
 

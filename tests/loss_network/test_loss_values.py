@@ -7,15 +7,11 @@ always happens or never).
 """
 
 import pytest
-from loss_reference import network
 
 from queuebench.loss_network.online import online_optimum, trunk_reservation
 from queuebench.loss_network.study import run_path
-from queuebench.loss_network.summaries import (
-    summarise_epochs,
-    summarise_errors,
-    summarise_regret,
-)
+from queuebench.loss_network.summaries import summarise_epochs, summarise_errors, summarise_regret
+from tests.loss_network.loss_reference import network
 
 GRID = (1, 4, 8, 16, 32)
 COLUMNS = [("online", None), ("pfi", None), *(("sss", c) for c in GRID), ("offline", None)]

@@ -2,13 +2,13 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from queuebench.base.randomness import stream
 from queuebench.queueing.arrivals import (
     PoissonArrivals,
     SinusoidalArrivals,
     integrated_rate,
     relative_rate,
 )
-from queuebench.randomness import stream
 
 
 def drawn(process, sizes):

@@ -3,8 +3,8 @@ import itertools
 import numpy as np
 import pytest
 
+from queuebench.base.randomness import stream
 from queuebench.queueing.designs import build_design, split_servers
-from queuebench.randomness import stream
 
 
 def streams(purpose):

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from references.simulation import simulate as reference
 
 from queuebench.queueing.dispatch import Output, dispatch, grow, new_state
 from queuebench.queueing.in_system import InSystemCounter
 from queuebench.queueing.information import BULLETIN_BOARD, CONSTANT_AGE, FRESH
 from queuebench.queueing.replay import dispatch_all
 from queuebench.queueing.system import System
+from tests.references.simulation import simulate as reference
 
 POLICIES = [
     {"policy": "power_of_d", "d": 1},

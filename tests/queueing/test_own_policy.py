@@ -6,7 +6,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from kernel_copy import PackageCopy
+
+from tests.kernel_copy import PackageCopy
 
 EXAMPLE = re.search(
     r"```python\n(.*?)```", (Path(__file__).parents[2] / "CONTRIBUTING.md").read_text(), re.DOTALL
@@ -28,10 +29,11 @@ STUDY = """
 import json, sys, tempfile
 import one_plus_beta
 from pathlib import Path
-from queuebench.checks import check_cell
-from queuebench.config import StudyError, parse_study, resolve
-from queuebench.experiment import simulate_batch
-from queuebench.logs.config import check_policies
+from queuebench.pipeline.checks import check_cell
+from queuebench.base.errors import StudyError
+from queuebench.study.cells import parse_study, resolve
+from queuebench.pipeline.stages.simulate import simulate_batch
+from queuebench.logs.read.description import check_policies
 from queuebench.logs.errors import LogError
 from queuebench.trace import Trace
 

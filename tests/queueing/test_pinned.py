@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from queuebench.experiment import simulate_batch
+from queuebench.pipeline.stages.simulate import simulate_batch
 from queuebench.trace import carry_path
 
 DESIGNS = {

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from queuebench.base.randomness import stream
 from queuebench.queueing.service import draw_requirements
-from queuebench.randomness import stream
 
 DRAWS = 400_000
 

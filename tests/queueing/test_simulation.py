@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from references.simulation import littles_law_area
 
-from queuebench.experiment import simulate_batch
+from queuebench.pipeline.stages.simulate import simulate_batch
 from queuebench.queueing import simulation
 from queuebench.trace import Trace
+from tests.references.simulation import littles_law_area
 
 FEATURES = {
     "plain": {},

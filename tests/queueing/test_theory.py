@@ -14,13 +14,13 @@ from scipy import sparse
 from scipy.optimize import brentq
 from scipy.sparse.linalg import spsolve
 
-from queuebench.experiment import simulate_batch
-from queuebench.model import build_system, warmup
+from queuebench.base.randomness import stream
+from queuebench.pipeline.stages.build import build_system, warmup
+from queuebench.pipeline.stages.simulate import simulate_batch
+from queuebench.pipeline.stages.truth import simulate_truth
 from queuebench.queueing.designs import build_design
 from queuebench.queueing.simulation import Run
-from queuebench.randomness import stream
 from queuebench.trace import Trace, trace_schema
-from queuebench.truth import simulate_truth
 
 BATCHES = 64
 ERRORS = 4.5

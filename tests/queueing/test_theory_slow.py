@@ -2,7 +2,9 @@
 
 import numpy as np
 import pytest
-from test_theory import (
+
+from queuebench.queueing.arrivals import relative_rate
+from tests.queueing.test_theory import (
     BATCHES,
     ERRORS,
     alone,
@@ -11,8 +13,6 @@ from test_theory import (
     seen,
     simulate,
 )
-
-from queuebench.queueing.arrivals import relative_rate
 
 __all__ = ["alone"]
 

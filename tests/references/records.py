@@ -1,8 +1,8 @@
 """Records to estimate from, simulated in the test."""
 
-from queuebench.estimators.record import Record
-from queuebench.estimators.setting import setting_of
-from queuebench.experiment import simulate_batch
+from queuebench.estimators.common.record import Record
+from queuebench.estimators.common.setting import setting_of
+from queuebench.pipeline.stages.simulate import simulate_batch
 from queuebench.trace import Trace
 
 

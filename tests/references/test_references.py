@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from .estimators import (
+from tests.references.estimators import (
     batch_means_se,
     difference_of_means,
     dq,
@@ -23,7 +23,7 @@ from .estimators import (
     switchback,
     truncated_q,
 )
-from .simulation import littles_law_area, simulate
+from tests.references.simulation import littles_law_area, simulate
 
 RANDOM = {"policy": "random"}
 JSQ = {"policy": "join_shortest_queue"}

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from .servers import EVERYONE, run
+from tests.systems.servers import EVERYONE, run
 
 SERVERS = 10
 CONTRASTS = {"weak": (2, 3), "medium": (2, 5), "strong": (1, 2)}

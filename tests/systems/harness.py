@@ -17,9 +17,8 @@ import pandas as pd
 
 from queuebench.logs.analysis import analyze_log
 from queuebench.logs.findings import WARNING
-
-from .catalogue import ALL, SYSTEMS, simulate_jobs
-from .truth import LOADS, known_effect
+from tests.systems.catalogue import ALL, SYSTEMS, simulate_jobs
+from tests.systems.truth import LOADS, known_effect
 
 LEAD_IN = 300.0
 """Mean service times left out of each record, in which the system fills up."""

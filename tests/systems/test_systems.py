@@ -12,9 +12,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from systems import catalogue, reference, servers, truth
-from systems.catalogue import ALL, SERVERS, SYSTEMS, pareto, simulate_jobs
-from systems.harness import analyze, headlines, misses_in_silence, simulate, table
+from tests.systems import catalogue, reference, servers, truth
+from tests.systems.catalogue import ALL, SERVERS, SYSTEMS, pareto, simulate_jobs
+from tests.systems.harness import analyze, headlines, misses_in_silence, simulate, table
 
 BATCHES, ERRORS = 40, 4.5
 WARM_UP = 20_000

@@ -7,7 +7,7 @@ from functools import cache
 
 import numpy as np
 
-from .catalogue import ALL, simulate_jobs
+from tests.systems.catalogue import ALL, simulate_jobs
 
 LOADS = (0.7, 0.85)
 RUNS, ARRIVALS, WARM_UP, BATCHES = 4, 1_000_000, 30_000, 20

@@ -1,5 +1,6 @@
 import pytest
-from workflow_copy import Workflow
+
+from tests.workflow_copy import Workflow
 
 
 @pytest.fixture

@@ -9,9 +9,9 @@ import time
 
 import pyarrow as pa
 import pytest
-from workflow_copy import TINY, Workflow, succeed
 
-from queuebench.at_work import at_work
+from queuebench.pipeline.at_work import at_work
+from tests.workflow_copy import TINY, Workflow, succeed
 
 # One cell passes its traces on, one keeps them; several batches, so that there is always work under way.
 STUDY = {

@@ -4,8 +4,8 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 
-from queuebench.config import parse_study, resolve
-from queuebench.experiment import simulate_batch
+from queuebench.pipeline.stages.simulate import simulate_batch
+from queuebench.study.cells import parse_study, resolve
 from queuebench.trace import Trace
 
 pytestmark = pytest.mark.workflow

@@ -5,7 +5,8 @@ would do.
 """
 
 import pytest
-from workflow_copy import TINY, Workflow, succeed
+
+from tests.workflow_copy import TINY, Workflow, succeed
 
 # Cell plain simulates and estimates in one job per batch; cell kept keeps its traces, of one design.
 STUDY = {
@@ -23,7 +24,7 @@ TRUTHS = {f"truth cell={scenario}-load0.6" for scenario in STUDY["scenarios"]}
 EXACT = {f"exact cell={scenario}-load0.6" for scenario in STUDY["scenarios"]}
 
 ESTIMATOR = """
-from queuebench.estimators.registry import Estimate, register
+from queuebench.estimators.common.registry import Estimate, register
 
 
 @register("nothing", design="{design}")
@@ -59,18 +60,8 @@ class Finished(Workflow):
         path.write_text(text.replace(old, new, 1))
 
     def add(self, module, source):
-        """Add a module to a package of registered things, and import it where the package names its own."""
-        path = self.folder / "src/queuebench" / module
-        path.write_text(source)
-        if "policies" in module:
-            return
-        package = ".".join(("queuebench", *path.relative_to(self.folder / "src").parts[1:-1]))
-        init = path.with_name("__init__.py")
-        kept = init.read_text().replace(
-            f"from {package} import (", f"from {package} import (\n    {path.stem},", 1
-        )
-        assert path.stem in kept
-        init.write_text(kept)
+        """Add a module to a package of registered things, which finds it."""
+        (self.folder / "src/queuebench" / module).write_text(source)
 
 
 @pytest.fixture(scope="module")
@@ -109,12 +100,12 @@ def test_an_estimator_of_another_design_reruns_nothing_here(finished, following)
 
 
 def test_a_figure_is_drawn_again_alone(finished):
-    finished.edit("figures/violins.py", "    return ", "    0\n    return ")
+    finished.edit("results/figures/violins.py", "    return ", "    0\n    return ")
     assert finished.planned() == {"violins"}
 
 
 def test_a_table_is_made_again_alone(finished):
-    finished.edit("tables/crossover.py", "    return ", "    0\n    return ")
+    finished.edit("results/tables/crossover.py", "    return ", "    0\n    return ")
     assert finished.planned() == {"crossover_table"}
 
 
@@ -132,7 +123,7 @@ def test_a_policy_reruns_the_cells_that_name_it(finished, following):
 
 def test_what_a_cell_computes_reruns_its_jobs(finished, following):
     finished.edit(
-        "config.py", "        return self.load * ", "        0\n        return self.load * "
+        "study/cells.py", "        return self.load * ", "        0\n        return self.load * "
     )
     assert finished.planned() == PLAIN | TRUTHS | EXACT | {SIMULATE, ESTIMATE} | following
 
@@ -189,7 +180,7 @@ def test_a_setting_reruns_what_uses_it(finished, following):
 
 
 def test_the_exact_solver_concerns_no_simulation(finished, following):
-    finished.edit("exact.py", "    return ", "    0\n    return ")
+    finished.edit("pipeline/stages/exact.py", "    return ", "    0\n    return ")
     assert finished.planned() == EXACT | following
 
 

@@ -4,7 +4,8 @@ import subprocess
 
 import pytest
 import yaml
-from workflow_copy import TINY, Workflow, succeed
+
+from tests.workflow_copy import TINY, Workflow, succeed
 
 HOST = "https://github.com/somebody/"
 SNAKEFILE = """

@@ -6,7 +6,8 @@ Each test runs the study, edits it, runs it again, and compares all bytes with a
 import pyarrow.parquet as pq
 import pytest
 import yaml
-from workflow_copy import TINY, Workflow, succeed
+
+from tests.workflow_copy import TINY, Workflow, succeed
 
 FEW = ["naive", "mixed_dq", "replay", "switchback"]
 STUDY = {

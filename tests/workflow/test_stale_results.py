@@ -6,7 +6,8 @@ import sys
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from workflow_copy import TINY, succeed
+
+from tests.workflow_copy import TINY, succeed
 
 CURRENT = [
     "README.md",

@@ -2,10 +2,10 @@
 
 import pandas as pd
 
-from queuebench.collect import read_json
-from queuebench.failures import say_failures
-from queuebench.tables.bias_decomposition import bias_decomposition
-from queuebench.tables.output import write_csv
+from queuebench.pipeline.failures import say_failures
+from queuebench.pipeline.stages.collect import read_json
+from queuebench.results.tables.bias_decomposition import bias_decomposition
+from queuebench.results.tables.output import write_csv
 
 say_failures(snakemake.log)
 estimates = pd.read_parquet(snakemake.input.estimates)

@@ -2,9 +2,9 @@
 
 import pandas as pd
 
-from queuebench.failures import say_failures
-from queuebench.figures.bias_sd import draw_bias_sd
-from queuebench.figures.style import save_each
+from queuebench.pipeline.failures import say_failures
+from queuebench.results.figures.bias_sd import draw_bias_sd
+from queuebench.results.figures.style import save_each
 
 say_failures(snakemake.log)
 mse = pd.read_csv(snakemake.input[0])

@@ -1,9 +1,9 @@
 """Write what the estimators' checks of their assumptions say, and whether estimators disagree."""
 
-from queuebench.failures import say_failures
-from queuebench.tables.checks import checks_table
-from queuebench.tables.disagreement import disagreement_table
-from queuebench.tables.output import read_table, write_csv
+from queuebench.pipeline.failures import say_failures
+from queuebench.results.tables.checks import checks_table
+from queuebench.results.tables.disagreement import disagreement_table
+from queuebench.results.tables.output import read_table, write_csv
 
 say_failures(snakemake.log)
 estimates, truth, diagnostics = (

@@ -1,10 +1,10 @@
 """Judge the claims of the papers."""
 
-from queuebench.claims.ab_tests import ab_test_evidence
-from queuebench.claims.loss_network import loss_evidence
-from queuebench.failures import say_failures
-from queuebench.tables.claims import NOTES, claims_table, overall
-from queuebench.tables.output import read_table, write_csv, write_markdown
+from queuebench.pipeline.failures import say_failures
+from queuebench.results.claims.ab_tests import ab_test_evidence
+from queuebench.results.claims.loss_network import loss_evidence
+from queuebench.results.tables.claims import NOTES, claims_table, overall
+from queuebench.results.tables.output import read_table, write_csv, write_markdown
 
 say_failures(snakemake.log)
 tables = {name: read_table(path) for name, path in snakemake.input.items()}

@@ -3,9 +3,9 @@
 import pandas as pd
 import pyarrow as pa
 
-from queuebench.collect import collect, read_json, write_stamped
-from queuebench.failures import say_failures
-from queuebench.tables.truth import truth_table
+from queuebench.pipeline.failures import say_failures
+from queuebench.pipeline.stages.collect import collect, read_json, write_stamped
+from queuebench.results.tables.truth import truth_table
 
 say_failures(snakemake.log)
 for kind in ("estimates", "diagnostics"):

@@ -1,8 +1,8 @@
 """Write how often confidence intervals cover."""
 
-from queuebench.failures import say_failures
-from queuebench.tables.coverage import coverage_table
-from queuebench.tables.output import read_table, write_csv
+from queuebench.pipeline.failures import say_failures
+from queuebench.results.tables.coverage import coverage_table
+from queuebench.results.tables.output import read_table, write_csv
 
 say_failures(snakemake.log)
 decomposition = [read_table(path) for path in snakemake.input.get("decomposition", [])]

@@ -1,8 +1,8 @@
 """Write from which length of experiment each estimator beats each rival."""
 
-from queuebench.failures import say_failures
-from queuebench.tables.crossover import crossover_table
-from queuebench.tables.output import read_table, write_csv
+from queuebench.pipeline.failures import say_failures
+from queuebench.results.tables.crossover import crossover_table
+from queuebench.results.tables.output import read_table, write_csv
 
 say_failures(snakemake.log)
 decomposition = [read_table(path) for path in snakemake.input.get("decomposition", [])]

@@ -2,9 +2,9 @@
 
 import pandas as pd
 
-from queuebench.failures import say_failures
-from queuebench.figures.delay import draw_delay
-from queuebench.figures.style import save
+from queuebench.pipeline.failures import say_failures
+from queuebench.results.figures.delay import draw_delay
+from queuebench.results.figures.style import save
 
 say_failures(snakemake.log)
 mse = pd.read_csv(snakemake.input[0])

@@ -1,10 +1,10 @@
 """Estimate from the traces of a batch."""
 
-from queuebench.batches import estimate_traces
-from queuebench.config import Cell
-from queuebench.failures import say_failures
-from queuebench.jobs import row_keys
-from queuebench.kernels import ensure_compiled
+from queuebench.pipeline.failures import say_failures
+from queuebench.pipeline.jobs import row_keys
+from queuebench.pipeline.kernels import ensure_compiled
+from queuebench.pipeline.stages.batches import estimate_traces
+from queuebench.study.cells import Cell
 
 say_failures(snakemake.log)
 ensure_compiled()

@@ -1,9 +1,9 @@
 """Solve a cell exactly, if it is within reach."""
 
-from queuebench.config import Cell
-from queuebench.exact import write_exact
-from queuebench.failures import say_failures
-from queuebench.kernels import ensure_compiled
+from queuebench.pipeline.failures import say_failures
+from queuebench.pipeline.kernels import ensure_compiled
+from queuebench.pipeline.stages.exact import write_exact
+from queuebench.study.cells import Cell
 
 say_failures(snakemake.log)
 ensure_compiled()

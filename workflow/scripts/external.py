@@ -3,8 +3,8 @@
 import sys
 from pathlib import Path
 
-from queuebench.kernels import ensure_compiled
 from queuebench.logs import LogError, analyze_log
+from queuebench.pipeline.kernels import ensure_compiled
 
 ensure_compiled()
 folder = Path(snakemake.output.report).parent

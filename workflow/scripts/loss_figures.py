@@ -3,9 +3,9 @@
 import pandas as pd
 import pyarrow as pa
 
-from queuebench.failures import say_failures
-from queuebench.figures import loss_network as figures
-from queuebench.figures.style import save
+from queuebench.pipeline.failures import say_failures
+from queuebench.results.figures import loss_network as figures
+from queuebench.results.figures.style import save
 
 say_failures(snakemake.log)
 regret = pd.read_csv(snakemake.input.regret)

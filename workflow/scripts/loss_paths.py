@@ -1,8 +1,8 @@
 """Run every policy of the loss network for one number of servers."""
 
-from queuebench.failures import say_failures
-from queuebench.kernels import ensure_compiled
-from queuebench.loss_study import simulate_loss
+from queuebench.pipeline.failures import say_failures
+from queuebench.pipeline.kernels import ensure_compiled
+from queuebench.pipeline.stages.loss_network import simulate_loss
 
 say_failures(snakemake.log)
 ensure_compiled()

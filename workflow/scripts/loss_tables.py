@@ -2,11 +2,11 @@
 
 import pyarrow.parquet as pq
 
-from queuebench.collect import collect
-from queuebench.config import LossNetworkStudy
-from queuebench.failures import say_failures
-from queuebench.tables import loss_network as tables
-from queuebench.tables.output import write_csv
+from queuebench.pipeline.failures import say_failures
+from queuebench.pipeline.stages.collect import collect
+from queuebench.results.tables import loss_network as tables
+from queuebench.results.tables.output import write_csv
+from queuebench.study.settings import LossNetworkStudy
 
 say_failures(snakemake.log)
 settings = LossNetworkStudy.model_validate(snakemake.params.settings)

@@ -1,8 +1,8 @@
 """Trace a stretch of one sample path under several policies."""
 
-from queuebench.failures import say_failures
-from queuebench.kernels import ensure_compiled
-from queuebench.loss_study import trace_trajectory
+from queuebench.pipeline.failures import say_failures
+from queuebench.pipeline.kernels import ensure_compiled
+from queuebench.pipeline.stages.loss_network import trace_trajectory
 
 say_failures(snakemake.log)
 ensure_compiled()

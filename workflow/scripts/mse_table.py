@@ -2,10 +2,10 @@
 
 import pandas as pd
 
-from queuebench.failures import say_failures
-from queuebench.tables.checks import checks_table, warnings
-from queuebench.tables.mse import NOTES, mse_table
-from queuebench.tables.output import write_csv, write_markdown
+from queuebench.pipeline.failures import say_failures
+from queuebench.results.tables.checks import checks_table, warnings
+from queuebench.results.tables.mse import NOTES, mse_table
+from queuebench.results.tables.output import write_csv, write_markdown
 
 say_failures(snakemake.log)
 estimates, truth = (pd.read_parquet(snakemake.input[name]) for name in ("estimates", "truth"))

@@ -1,9 +1,9 @@
 """Simulate a batch of replicates of one design into a trace."""
 
-from queuebench.config import Cell
-from queuebench.experiment import simulate_trace
-from queuebench.failures import say_failures
-from queuebench.kernels import ensure_compiled
+from queuebench.pipeline.failures import say_failures
+from queuebench.pipeline.kernels import ensure_compiled
+from queuebench.pipeline.stages.simulate import simulate_trace
+from queuebench.study.cells import Cell
 
 say_failures(snakemake.log)
 ensure_compiled()

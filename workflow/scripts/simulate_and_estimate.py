@@ -1,10 +1,10 @@
 """Simulate a batch of replicates and estimate from them, without keeping the traces."""
 
-from queuebench.batches import simulate_and_estimate
-from queuebench.config import Cell
-from queuebench.failures import say_failures
-from queuebench.jobs import row_keys
-from queuebench.kernels import ensure_compiled
+from queuebench.pipeline.failures import say_failures
+from queuebench.pipeline.jobs import row_keys
+from queuebench.pipeline.kernels import ensure_compiled
+from queuebench.pipeline.stages.batches import simulate_and_estimate
+from queuebench.study.cells import Cell
 
 say_failures(snakemake.log)
 ensure_compiled()

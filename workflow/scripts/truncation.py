@@ -2,9 +2,9 @@
 
 import pandas as pd
 
-from queuebench.failures import say_failures
-from queuebench.figures.style import save_each
-from queuebench.figures.truncation import draw_truncation
+from queuebench.pipeline.failures import say_failures
+from queuebench.results.figures.style import save_each
+from queuebench.results.figures.truncation import draw_truncation
 
 say_failures(snakemake.log)
 mse = pd.read_csv(snakemake.input[0])

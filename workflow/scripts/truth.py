@@ -1,10 +1,10 @@
 """Simulate the truth of a cell."""
 
-from queuebench.config import Cell
-from queuebench.failures import say_failures
-from queuebench.kernels import ensure_compiled
-from queuebench.progress import Progress
-from queuebench.truth import simulate_truth, write_truth
+from queuebench.base.progress import Progress
+from queuebench.pipeline.failures import say_failures
+from queuebench.pipeline.kernels import ensure_compiled
+from queuebench.pipeline.stages.truth import simulate_truth, write_truth
+from queuebench.study.cells import Cell
 
 say_failures(snakemake.log)
 ensure_compiled()

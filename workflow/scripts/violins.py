@@ -2,9 +2,9 @@
 
 import pandas as pd
 
-from queuebench.failures import say_failures
-from queuebench.figures.style import save_each
-from queuebench.figures.violins import draw_violins
+from queuebench.pipeline.failures import say_failures
+from queuebench.results.figures.style import save_each
+from queuebench.results.figures.violins import draw_violins
 
 say_failures(snakemake.log)
 estimates = pd.read_parquet(snakemake.input.estimates)

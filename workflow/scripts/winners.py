@@ -1,9 +1,9 @@
 """Write who has the lowest mean squared error where, and what length makes the sign right."""
 
-from queuebench.failures import say_failures
-from queuebench.tables.output import read_table, write_csv
-from queuebench.tables.sign import sign_table
-from queuebench.tables.winners import winners_table
+from queuebench.pipeline.failures import say_failures
+from queuebench.results.tables.output import read_table, write_csv
+from queuebench.results.tables.sign import sign_table
+from queuebench.results.tables.winners import winners_table
 
 say_failures(snakemake.log)
 estimates, truth = (read_table(snakemake.input[name]) for name in ("estimates", "truth"))

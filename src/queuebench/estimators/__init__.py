@@ -1,29 +1,13 @@
 """Estimators: from a trace to estimates of the global treatment effect.
 
-To add one, write a function in a module of this package, decorate it with `register`, and import the
-module here.
+Every module here is found by itself: a new estimator is one new file, a function decorated with `register`.
+What estimators share is in `queuebench.estimators.common`.
 """
 
-from queuebench.estimators import (  # noqa: F401 (importing registers)
-    block_jackknife,
-    coupled,
-    differences_in_means,
-    differences_in_q,
-    doubly_robust,
-    doubly_robust_trace,
-    dq_lambda,
-    horizon_choice,
-    horvitz_thompson,
-    lstd,
-    lstd_state,
-    neighbours,
-    off_policy,
-    rate_conservation,
-    replay,
-    switchback,
-    switchback_corrected,
-)
-from queuebench.estimators.registry import (
+import importlib
+import pkgutil
+
+from queuebench.estimators.common.registry import (
     Estimate,
     EstimationError,
     all_estimators,
@@ -42,3 +26,6 @@ __all__ = [
     "known_estimators",
     "register",
 ]
+
+for _module in pkgutil.iter_modules(__path__):
+    importlib.import_module(f"{__name__}.{_module.name}")

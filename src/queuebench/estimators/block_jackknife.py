@@ -14,9 +14,9 @@ Standard error: that of the mean of the pseudo-values, which is the delete-a-bat
 
 import numpy as np
 
-from queuebench.estimators.costs import ASSUMED_BY_FIT, Cost
+from queuebench.estimators.common.costs import ASSUMED_BY_FIT, Cost
+from queuebench.estimators.common.registry import RANDOMISED, register
 from queuebench.estimators.differences_in_q import mixed_dq, mixed_effect
-from queuebench.estimators.registry import RANDOMISED, register
 
 
 @register(

@@ -19,17 +19,17 @@ import math
 
 import numpy as np
 
-from queuebench.estimators.batch_means import merge_blocks
-from queuebench.estimators.costs import ASSUMED_BY_FIT, Cost
-from queuebench.estimators.inference import (
+from queuebench.estimators.common.batch_means import merge_blocks
+from queuebench.estimators.common.costs import ASSUMED_BY_FIT, Cost
+from queuebench.estimators.common.inference import (
     batch_means_error,
     influence_parts,
     jackknife_error,
     jackknife_parts,
     newey_west_error,
 )
-from queuebench.estimators.registry import RANDOMISED, Estimate, register
-from queuebench.estimators.weighted_windows import COSTS, Weighting, weighted_sums
+from queuebench.estimators.common.registry import RANDOMISED, Estimate, register
+from queuebench.estimators.common.weighted_windows import COSTS, Weighting, weighted_sums
 
 _RARE = 1e-2
 """Share of the most variable control's variance below which a control is left out: levels that are
@@ -44,7 +44,7 @@ def fixed_estimate(record, horizon, weighting, cost):
 
     Parameters
     ----------
-    record : queuebench.estimators.record.Record
+    record : queuebench.estimators.common.record.Record
     horizon : float
         In mean service times.
     weighting : Weighting
@@ -64,7 +64,7 @@ def estimate_fixed(sums, weighting, mixture):
 
     Parameters
     ----------
-    sums : queuebench.estimators.weighted_windows.WeightedSums
+    sums : queuebench.estimators.common.weighted_windows.WeightedSums
     weighting : int
     mixture : ndarray, shape (kinds,)
         Weights of the costs.
@@ -94,7 +94,7 @@ def mixed_estimate(record, horizon, weighting, costs, controls=()):
 
     Parameters
     ----------
-    record : queuebench.estimators.record.Record
+    record : queuebench.estimators.common.record.Record
     horizon : float
     weighting : Weighting
     costs : sequence of Cost
@@ -117,7 +117,7 @@ def estimate_mixed(sums, weighting, costs, controls=()):
 
     Parameters
     ----------
-    sums : queuebench.estimators.weighted_windows.WeightedSums
+    sums : queuebench.estimators.common.weighted_windows.WeightedSums
     weighting : int
     costs, controls : sequence of int
         Columns, see `mixed_estimate`.

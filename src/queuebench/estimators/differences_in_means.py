@@ -2,9 +2,9 @@
 
 import math
 
-from queuebench.estimators.batch_means import BLOCKS, FEWEST_BATCHES, difference, influence
-from queuebench.estimators.inference import batch_means_error, newey_west_error
-from queuebench.estimators.registry import Estimate, register, require_both_arms
+from queuebench.estimators.common.batch_means import BLOCKS, FEWEST_BATCHES, difference, influence
+from queuebench.estimators.common.inference import batch_means_error, newey_west_error
+from queuebench.estimators.common.registry import Estimate, register, require_both_arms
 
 
 @register(

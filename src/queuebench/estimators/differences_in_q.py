@@ -10,16 +10,16 @@ import math
 
 import numpy as np
 
-from queuebench.estimators.batch_means import difference, influence
-from queuebench.estimators.costs import ASSUMED_BY_FIT, Cost
-from queuebench.estimators.inference import (
+from queuebench.estimators.common.batch_means import difference, influence
+from queuebench.estimators.common.costs import ASSUMED_BY_FIT, Cost
+from queuebench.estimators.common.inference import (
     batch_means_error,
     influence_parts,
     jackknife_error,
     jackknife_parts,
     newey_west_error,
 )
-from queuebench.estimators.registry import RANDOMISED, Estimate, register
+from queuebench.estimators.common.registry import RANDOMISED, Estimate, register
 
 _VANISHING = 1e-12
 """Share of the two variances below which their difference's variance counts as zero."""
@@ -55,7 +55,7 @@ def optimal_weight(sums, cost):
 
     Parameters
     ----------
-    sums : queuebench.estimators.windows.MomentSums
+    sums : queuebench.estimators.common.windows.MomentSums
     cost : Cost
         The response-time cost.
 

@@ -15,11 +15,11 @@ Jiang and Li, Doubly robust off-policy value evaluation for reinforcement learni
 Double reinforcement learning (2020), for cross-fitting; that the two choices of one arrival are compared is
 this project's.
 
-V is that of `queuebench.estimators.cross_fitted_values`: the V of a start was fitted on the other folds of
-the record (a window may reach L arrivals into the next one). There is one V for the fitted response cost and
-one for the queue cost, and the two estimates are mixed as in `queuebench.estimators.coupled`. The fitted cost
-of the arrival itself also differs between its choices, by what the fit says for the lengths there; where the
-job met another length, after a travel time, that is corrected through ``z_i`` too.
+V is that of `queuebench.estimators.common.cross_fitted_values`: the V of a start was fitted on the other
+folds of the record (a window may reach L arrivals into the next one). There is one V for the fitted response
+cost and one for the queue cost, and the two estimates are mixed as in `queuebench.estimators.coupled`. The
+fitted cost of the arrival itself also differs between its choices, by what the fit says for the lengths
+there; where the job met another length, after a travel time, that is corrected through ``z_i`` too.
 
 Assumptions: those of `queuebench.estimators.coupled`, and departures. Queue lengths need not be the state.
 
@@ -30,14 +30,14 @@ short against the memory of the system.
 
 import numpy as np
 
-from queuebench.estimators.batch_means import BLOCKS, block_of
-from queuebench.estimators.costs import ASSUMED_BY_FIT
+from queuebench.base.jit import kernel
+from queuebench.estimators.common.batch_means import BLOCKS, block_of
+from queuebench.estimators.common.costs import ASSUMED_BY_FIT
+from queuebench.estimators.common.cross_fitted_values import FOLDS, fitted_values, stretches
+from queuebench.estimators.common.registry import RANDOMISED, register
+from queuebench.estimators.common.weighted_windows import empty_sums
+from queuebench.estimators.common.windows import FRESH_SUM_EVERY, add_up
 from queuebench.estimators.coupled import estimate_mixed
-from queuebench.estimators.cross_fitted_values import FOLDS, fitted_values, stretches
-from queuebench.estimators.registry import RANDOMISED, register
-from queuebench.estimators.weighted_windows import empty_sums
-from queuebench.estimators.windows import FRESH_SUM_EVERY, add_up
-from queuebench.jit import kernel
 
 
 @register(
@@ -58,13 +58,13 @@ def residual_sums(record, horizon):
 
     Parameters
     ----------
-    record : queuebench.estimators.record.Record
+    record : queuebench.estimators.common.record.Record
     horizon : float
         In mean service times; at least one arrival is taken.
 
     Returns
     -------
-    queuebench.estimators.weighted_windows.WeightedSums
+    queuebench.estimators.common.weighted_windows.WeightedSums
         Of starts, for the fitted and the queue cost. The differences of values are part of the
         products.
 

@@ -26,15 +26,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from queuebench.estimators.batch_means import BLOCKS, block_of
-from queuebench.estimators.costs import ASSUMED_BY_FIT
+from queuebench.base.jit import kernel
+from queuebench.estimators.common.batch_means import BLOCKS, block_of
+from queuebench.estimators.common.costs import ASSUMED_BY_FIT
+from queuebench.estimators.common.cross_fitted_values import FOLDS, fitted_values, stretches
+from queuebench.estimators.common.inference import jackknife_error, jackknife_parts
+from queuebench.estimators.common.registry import RANDOMISED, register
+from queuebench.estimators.common.weighted_windows import empty_sums
 from queuebench.estimators.coupled import NEVER_APART, TOO_SHORT, estimate_mixed
-from queuebench.estimators.cross_fitted_values import FOLDS, fitted_values, stretches
 from queuebench.estimators.dq_lambda import follow
-from queuebench.estimators.inference import jackknife_error, jackknife_parts
-from queuebench.estimators.registry import RANDOMISED, register
-from queuebench.estimators.weighted_windows import empty_sums
-from queuebench.jit import kernel
 
 
 @register(

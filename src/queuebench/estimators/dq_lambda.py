@@ -28,18 +28,18 @@ charged to all earlier starts at once.
 
 import numpy as np
 
-from queuebench.estimators.batch_means import BLOCKS, block_of
-from queuebench.estimators.costs import ASSUMED_BY_FIT, Cost, Costs
-from queuebench.estimators.coupled import estimate_mixed
-from queuebench.estimators.registry import RANDOMISED, register, require_both_arms
-from queuebench.estimators.weighted_windows import (
+from queuebench.base.jit import kernel
+from queuebench.estimators.common.batch_means import BLOCKS, block_of
+from queuebench.estimators.common.costs import ASSUMED_BY_FIT, Cost, Costs
+from queuebench.estimators.common.registry import RANDOMISED, register, require_both_arms
+from queuebench.estimators.common.weighted_windows import (
     CHOICES,
     COSTS,
     Weighting,
     arm_weights,
     empty_sums,
 )
-from queuebench.jit import kernel
+from queuebench.estimators.coupled import estimate_mixed
 
 _MIXED = [Cost.FITTED, Cost.QUEUE]
 
@@ -74,13 +74,13 @@ def trace_sums(record, horizon):
 
     Parameters
     ----------
-    record : queuebench.estimators.record.Record
+    record : queuebench.estimators.common.record.Record
     horizon : float
         In mean service times.
 
     Returns
     -------
-    queuebench.estimators.weighted_windows.WeightedSums
+    queuebench.estimators.common.weighted_windows.WeightedSums
         Of arrivals from the L-th on; weights are the traces, values the fitted and the queue cost.
 
     Raises

@@ -8,9 +8,9 @@ compared, and are not chosen.
 
 import math
 
-from queuebench.estimators.costs import ASSUMED_BY_FIT
+from queuebench.estimators.common.costs import ASSUMED_BY_FIT
+from queuebench.estimators.common.registry import RANDOMISED, register
 from queuebench.estimators.differences_in_q import mixed_dq
-from queuebench.estimators.registry import RANDOMISED, register
 
 CAUTION = "its standard error does not account for the choice of the horizon"
 

@@ -23,7 +23,8 @@ import math
 
 import numpy as np
 
-from queuebench.estimators.batch_means import (
+from queuebench.base.jit import kernel
+from queuebench.estimators.common.batch_means import (
     BLOCKS,
     FEWEST_BATCHES,
     ArmSums,
@@ -32,9 +33,8 @@ from queuebench.estimators.batch_means import (
     difference,
     influence,
 )
-from queuebench.estimators.inference import batch_means_error, newey_west_error
-from queuebench.estimators.registry import RANDOMISED, Estimate, register, require_both_arms
-from queuebench.jit import kernel
+from queuebench.estimators.common.inference import batch_means_error, newey_west_error
+from queuebench.estimators.common.registry import RANDOMISED, Estimate, register, require_both_arms
 
 FEWEST_JOBS = 1000
 """Jobs that either exposure must be able to expect."""
@@ -105,7 +105,7 @@ def exposed_responses(replicate, run, batches):
 
     Returns
     -------
-    queuebench.estimators.batch_means.ArmSums
+    queuebench.estimators.common.batch_means.ArmSums
     """
     sums = ArmSums(np.zeros((batches * BLOCKS, 2)), np.zeros((batches * BLOCKS, 2)))
     latest = np.zeros(2, np.int64)

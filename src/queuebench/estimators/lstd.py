@@ -23,13 +23,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from queuebench.estimators.batch_means import batch_count
-from queuebench.estimators.costs import Costs
-from queuebench.estimators.inference import jackknife_error, jackknife_parts, totals_left_out
-from queuebench.estimators.occupancy import Occupancy
-from queuebench.estimators.registry import RANDOMISED, Estimate, EstimationError, register
-from queuebench.estimators.weighted_windows import CHOICES
-from queuebench.jit import kernel
+from queuebench.base.jit import kernel
+from queuebench.estimators.common.batch_means import batch_count
+from queuebench.estimators.common.costs import Costs
+from queuebench.estimators.common.inference import jackknife_error, jackknife_parts, totals_left_out
+from queuebench.estimators.common.occupancy import Occupancy
+from queuebench.estimators.common.registry import RANDOMISED, Estimate, EstimationError, register
+from queuebench.estimators.common.weighted_windows import CHOICES
 
 LENGTHS_ARE_THE_STATE = ("equal_service", "size_blind", "queue_state", "exponential", "complete")
 """What is assumed where a value depends on queue lengths alone."""
@@ -77,7 +77,7 @@ def estimate(record, features, trace):
 
     Parameters
     ----------
-    record : queuebench.estimators.record.Record
+    record : queuebench.estimators.common.record.Record
     features : Features
         Or anything with its ``record``, ``number`` and ``chunks``.
     trace : float
@@ -263,7 +263,7 @@ class Features:
 
     Parameters
     ----------
-    record : queuebench.estimators.record.Record
+    record : queuebench.estimators.common.record.Record
     """
 
     def __init__(self, record):

@@ -5,8 +5,8 @@ For each group of servers, divided by its size, after the features given there (
 completed):
 
 * services in progress. With e, by how much the mean remaining time of a service given its age exceeds the
-  mean of all services (`queuebench.estimators.residual`): the sum of e over servers with at least j jobs,
-  for j = 1 .. 5. A server whose jobs are all on the way has no service in progress: its age is
+  mean of all services (`queuebench.estimators.common.residual`): the sum of e over servers with at least j
+  jobs, for j = 1 .. 5. A server whose jobs are all on the way has no service in progress: its age is
   0, and so is e.
 * work, where the dispatcher sees the lengths as they are. With a busy server's ``u = jobs + e``: the sum of
   ``u^2 - jobs^2``, and of the means over the group ``u^2``, ``u k_1`` and ``u k_2``.
@@ -28,6 +28,11 @@ Standard error: delete-a-batch jackknife of the solution; the remaining times ar
 
 import numpy as np
 
+from queuebench.base.jit import kernel
+from queuebench.estimators.common.registry import RANDOMISED, register
+from queuebench.estimators.common.residual import EDGES, excess_at, fit_excess
+from queuebench.estimators.common.server_states import ServerStates
+from queuebench.estimators.common.weighted_windows import CHOICES
 from queuebench.estimators.lstd import (
     LEVELS,
     estimate,
@@ -36,11 +41,6 @@ from queuebench.estimators.lstd import (
     server_groups,
     slices,
 )
-from queuebench.estimators.registry import RANDOMISED, register
-from queuebench.estimators.residual import EDGES, excess_at, fit_excess
-from queuebench.estimators.server_states import ServerStates
-from queuebench.estimators.weighted_windows import CHOICES
-from queuebench.jit import kernel
 
 _LEVELS = 5
 _SEEN_LEVELS = 8
@@ -64,7 +64,7 @@ class StateFeatures:
 
     Parameters
     ----------
-    record : queuebench.estimators.record.Record
+    record : queuebench.estimators.common.record.Record
         With a structure.
     """
 

@@ -29,12 +29,12 @@ response of a job that joins it. Standard error: batch means of the influence, o
 
 import numpy as np
 
-from queuebench.estimators.batch_means import BLOCKS, block_of
-from queuebench.estimators.costs import last_departures
+from queuebench.base.jit import inlined, kernel
+from queuebench.estimators.common.batch_means import BLOCKS, block_of
+from queuebench.estimators.common.costs import last_departures
+from queuebench.estimators.common.registry import RANDOMISED, register, require_both_arms
+from queuebench.estimators.common.weighted_windows import empty_sums
 from queuebench.estimators.coupled import estimate_fixed
-from queuebench.estimators.registry import RANDOMISED, register, require_both_arms
-from queuebench.estimators.weighted_windows import empty_sums
-from queuebench.jit import inlined, kernel
 
 _COLUMNS = (
     "arrival_time", "treated", "server", "server_if_control", "server_if_treated", "response_time",

@@ -28,21 +28,21 @@ Standard error: delete-a-batch jackknife of the whole solution.
 
 import numpy as np
 
-from queuebench.estimators.batch_means import batch_count
-from queuebench.estimators.inference import jackknife_error
+from queuebench.estimators.common.batch_means import batch_count
+from queuebench.estimators.common.inference import jackknife_error
+from queuebench.estimators.common.registry import (
+    RANDOMISED,
+    Estimate,
+    EstimationError,
+    register,
+    require_both_arms,
+)
 from queuebench.estimators.lstd import (
     LENGTHS_ARE_THE_STATE,
     RARE,
     Features,
     least_squares,
     transitions,
-)
-from queuebench.estimators.registry import (
-    RANDOMISED,
-    Estimate,
-    EstimationError,
-    register,
-    require_both_arms,
 )
 
 

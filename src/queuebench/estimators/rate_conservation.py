@@ -16,10 +16,10 @@ the same reason.
 Assumptions: those of the coupled forms, and exponential service.
 """
 
-from queuebench.estimators.costs import ASSUMED_BY_FIT, Cost
+from queuebench.estimators.common.costs import ASSUMED_BY_FIT, Cost
+from queuebench.estimators.common.registry import RANDOMISED, register
+from queuebench.estimators.common.weighted_windows import CONTROLS, COSTS, Weighting
 from queuebench.estimators.coupled import mixed_estimate
-from queuebench.estimators.registry import RANDOMISED, register
-from queuebench.estimators.weighted_windows import CONTROLS, COSTS, Weighting
 
 _RESPONSE_COSTS = (Cost.FITTED, Cost.OBSERVED)
 _CONTROLS = tuple(range(COSTS, COSTS + CONTROLS))

@@ -35,21 +35,30 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import chdtrc
 
-from queuebench.arrow import as_numpy
-from queuebench.estimators.batch_means import (
+from queuebench.base.arrow import as_numpy
+from queuebench.base.jit import kernel
+from queuebench.base.randomness import stream
+from queuebench.estimators.common.batch_means import (
     BLOCKS,
     FEWEST_BATCHES,
     batch_count,
     block_of,
     merge_blocks,
 )
-from queuebench.estimators.hotelling import hotelling
-from queuebench.estimators.inference import batch_means_error, influence_parts, newey_west_error
-from queuebench.estimators.registry import Estimate, EstimationError, register, require_both_arms
-from queuebench.jit import kernel
+from queuebench.estimators.common.hotelling import hotelling
+from queuebench.estimators.common.inference import (
+    batch_means_error,
+    influence_parts,
+    newey_west_error,
+)
+from queuebench.estimators.common.registry import (
+    Estimate,
+    EstimationError,
+    register,
+    require_both_arms,
+)
 from queuebench.queueing.dispatch import Output
 from queuebench.queueing.replay import Rebuilder, carried_state, dispatch_all, structure_rules
-from queuebench.randomness import stream
 
 SAMPLES = 4
 """Draws of the sampling randomness, each with a replay of either arm and one of the experiment."""
@@ -104,7 +113,7 @@ class Replay:
 
     Attributes
     ----------
-    estimate : queuebench.estimators.registry.Estimate
+    estimate : queuebench.estimators.common.registry.Estimate
     responses : tuple of two float
         Mean response of all control and all treatment.
     check : Check
@@ -134,7 +143,7 @@ def replay_record(record, structure, samples=SAMPLES):
 
     Parameters
     ----------
-    record : queuebench.estimators.record.Record
+    record : queuebench.estimators.common.record.Record
     structure : queuebench.queueing.structure.Structure
     samples : int
         Draws of the sampling randomness.

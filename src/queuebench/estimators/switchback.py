@@ -6,10 +6,14 @@ the start of each block, in which the system still remembers the other arm.
 
 import numpy as np
 
-from queuebench.estimators.batch_means import FEWEST_BATCHES, ArmSums, difference, influence
-from queuebench.estimators.inference import batch_means_error, influence_parts, newey_west_error
-from queuebench.estimators.registry import Estimate, EstimationError, register
-from queuebench.jit import kernel
+from queuebench.base.jit import kernel
+from queuebench.estimators.common.batch_means import FEWEST_BATCHES, ArmSums, difference, influence
+from queuebench.estimators.common.inference import (
+    batch_means_error,
+    influence_parts,
+    newey_west_error,
+)
+from queuebench.estimators.common.registry import Estimate, EstimationError, register
 
 
 @register(

@@ -25,10 +25,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from queuebench.estimators.batch_means import FEWEST_BATCHES, MOST_BATCHES
-from queuebench.estimators.inference import jackknife_error, jackknife_parts, totals_left_out
-from queuebench.estimators.registry import Estimate, EstimationError, register
-from queuebench.jit import inlined, kernel
+from queuebench.base.jit import inlined, kernel
+from queuebench.estimators.common.batch_means import FEWEST_BATCHES, MOST_BATCHES
+from queuebench.estimators.common.inference import jackknife_error, jackknife_parts, totals_left_out
+from queuebench.estimators.common.registry import Estimate, EstimationError, register
 
 CELLS = 24
 """Parts of a block within which responses are pooled."""

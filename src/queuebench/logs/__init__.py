@@ -4,9 +4,9 @@
 """
 
 from queuebench.logs.analysis import LogAnalysis, analyze_log
-from queuebench.logs.config import LogConfig, load_config, parse_config
 from queuebench.logs.errors import LogError
 from queuebench.logs.findings import Finding
+from queuebench.logs.read.description import LogConfig, load_config, parse_config
 
 __all__ = [
     "Finding",

@@ -4,29 +4,29 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from queuebench.estimators.record import Record
-from queuebench.estimators.setting import Setting
+from queuebench.estimators.common.record import Record
+from queuebench.estimators.common.setting import Setting
 from queuebench.logs import report
-from queuebench.logs.arrivals import judge_arrivals
-from queuebench.logs.assignment import check_assignment, check_users
-from queuebench.logs.config import LogConfig, load_config, parse_config
+from queuebench.logs.checks.arrivals import judge_arrivals
+from queuebench.logs.checks.assignment import check_assignment, check_users
+from queuebench.logs.checks.explained import check_explained
+from queuebench.logs.checks.groups import check_groups
+from queuebench.logs.checks.littles_law import LittlesLaw, littles_law
+from queuebench.logs.checks.local_rate import choose_rate
+from queuebench.logs.checks.missing import check_tails
+from queuebench.logs.checks.replay_check import check_replay, check_stability
+from queuebench.logs.checks.requirements import check_requirements
+from queuebench.logs.checks.service import judge_service
+from queuebench.logs.checks.units import check_units
 from queuebench.logs.errors import LogError, about
 from queuebench.logs.estimates import estimate_log, mark_forbidden
-from queuebench.logs.explained import check_explained
-from queuebench.logs.groups import check_groups
 from queuebench.logs.headline import Headline, headline
-from queuebench.logs.ingest import ingest, stored_columns
-from queuebench.logs.littles_law import LittlesLaw, littles_law
-from queuebench.logs.local_rate import choose_rate
-from queuebench.logs.missing import check_tails
-from queuebench.logs.normalise import normalise, trace_columns
-from queuebench.logs.replay_check import check_replay, check_stability
-from queuebench.logs.replicate import LogReplicate
-from queuebench.logs.requirements import check_requirements
-from queuebench.logs.service import judge_service
-from queuebench.logs.setting import log_setting
-from queuebench.logs.store import ColumnStore
-from queuebench.logs.units import check_units
+from queuebench.logs.read.description import LogConfig, load_config, parse_config
+from queuebench.logs.read.ingest import ingest, stored_columns
+from queuebench.logs.record.normalise import normalise, trace_columns
+from queuebench.logs.record.replicate import LogReplicate
+from queuebench.logs.record.setting import log_setting
+from queuebench.logs.record.store import ColumnStore
 
 
 @dataclass(frozen=True)
@@ -35,10 +35,10 @@ class LogAnalysis:
 
     Attributes
     ----------
-    config : queuebench.logs.config.LogConfig
-    replicate : queuebench.logs.replicate.LogReplicate
-        The record, for `queuebench.estimators.record.Record`.
-    setting : queuebench.estimators.setting.Setting
+    config : queuebench.logs.read.description.LogConfig
+    replicate : queuebench.logs.record.replicate.LogReplicate
+        The record, for `queuebench.estimators.common.record.Record`.
+    setting : queuebench.estimators.common.setting.Setting
     arms : tuple of str
         The log's labels of control and treatment.
     servers : list of str
@@ -49,7 +49,7 @@ class LogAnalysis:
         In the log's unit.
     first_come : bool
         Whether servers worked on one job at a time, in order; else only observed costs are valid.
-    law : queuebench.logs.littles_law.LittlesLaw
+    law : queuebench.logs.checks.littles_law.LittlesLaw
     headline : queuebench.logs.headline.Headline
         Which number to believe, and what it is.
     rows : list of dict

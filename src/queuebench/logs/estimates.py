@@ -3,11 +3,11 @@
 import math
 
 from queuebench.estimators import EstimationError, estimators_for
-from queuebench.estimators.inference import intervals
-from queuebench.logs.agreement import check_agreement
+from queuebench.estimators.common.inference import intervals
+from queuebench.logs.checks.agreement import check_agreement
 from queuebench.logs.errors import LogError
 from queuebench.logs.findings import NOTE, Finding, forbidden
-from queuebench.logs.setting import in_service_times
+from queuebench.logs.record.setting import in_service_times
 
 ROW = (
     "estimator",
@@ -34,8 +34,8 @@ def estimate_log(record, config, mean_service_time, valid):
 
     Parameters
     ----------
-    record : queuebench.estimators.record.Record
-    config : queuebench.logs.config.LogConfig
+    record : queuebench.estimators.common.record.Record
+    config : queuebench.logs.read.description.LogConfig
     mean_service_time : float
         In the log's unit.
     valid : Callable

@@ -8,7 +8,7 @@ Rules, in this order:
 3. Of those that are left the one of the highest registered `Estimator.rank`: not the least variable one,
    which is as a rule the most biased.
 4. A slope, T'(p) at the share p run, is the effect only if the mean response T is nearly linear in the
-   share. How much it misses is read off a system learnt from the log (`queuebench.logs.learned_system`),
+   share. How much it misses is read off a system learnt from the log (`queuebench.logs.learned.system`),
    where that reproduces the log; the band of the effect is the slope plus what it misses, give or take
    `BAND` times the slope's 95 % interval and `UNSURE` times what it misses. Where no learnt system reproduces
    the log the effect is not identified from one share, and that is said in place of a band.
@@ -19,11 +19,11 @@ Rules, in this order:
 import math
 from dataclasses import dataclass, field, replace
 
-from queuebench.estimators.registry import ASSUMPTIONS, all_estimators
-from queuebench.logs.learned_shape import find_fault, shape
-from queuebench.logs.learned_system import learn
-from queuebench.logs.replay_check import LEVEL as REPLAYED
-from queuebench.logs.replay_check import REJECTED
+from queuebench.estimators.common.registry import ASSUMPTIONS, all_estimators
+from queuebench.logs.checks.replay_check import LEVEL as REPLAYED
+from queuebench.logs.checks.replay_check import REJECTED
+from queuebench.logs.learned.shape import find_fault, shape
+from queuebench.logs.learned.system import learn
 
 UNSURE = 0.6
 """By which part of itself the part that a slope misses may be wrong; measured, see docs/your-own-log.md."""
@@ -115,7 +115,7 @@ def headline(rows, findings, record, *, servers, first_come, unit):
     rows : list of dict
         Estimates, see `queuebench.logs.estimates`.
     findings : list of Finding
-    record : queuebench.estimators.record.Record
+    record : queuebench.estimators.common.record.Record
     servers : int
         Servers that the log names, 0 if it names none.
     first_come : bool

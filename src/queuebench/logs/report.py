@@ -5,11 +5,11 @@ import math
 import textwrap
 from pathlib import Path
 
-from queuebench.files import whole_file
+from queuebench.base.files import whole_file
+from queuebench.logs.checks.replay_check import REJECTED
 from queuebench.logs.errors import LogError
 from queuebench.logs.estimates import ROW
 from queuebench.logs.findings import Finding
-from queuebench.logs.replay_check import REJECTED
 
 _NAMES = 27
 """Width of the column of estimators' names."""

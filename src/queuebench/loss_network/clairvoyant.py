@@ -11,8 +11,8 @@ import numpy as np
 from scipy.optimize import brentq, linprog
 from scipy.sparse import coo_array, csc_array, hstack
 
+from queuebench.base.randomness import stream
 from queuebench.loss_network.fluid import fluid_reward
-from queuebench.randomness import stream
 
 
 class Clairvoyant(NamedTuple):

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from queuebench.jit import njit
+from queuebench.base.jit import njit
 from queuebench.loss_network.events import HIGH, TICK
 
 

@@ -7,7 +7,7 @@ third class. PFI has neither error; less lookahead trades one for the other.
 
 from typing import NamedTuple
 
-from queuebench.jit import njit
+from queuebench.base.jit import njit
 from queuebench.loss_network.events import LOW
 
 

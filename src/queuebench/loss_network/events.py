@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from queuebench.randomness import stream
+from queuebench.base.randomness import stream
 
 HIGH, LOW, TICK = 0, 1, 2
 _BLOCK = 1 << 16
@@ -166,3 +166,9 @@ def measured_span(network, events, multipliers=()):
         )
     drop = dropped_time(network, multipliers)
     return drop, float(events.time[-1]) - drop
+
+
+def event_count(settings, network):
+    """Return how many events a sample path has: as many as asked, and long enough in time."""
+    least = math.ceil(settings.duration / settings.service_rate * network.event_rate)
+    return max(settings.events, least, required_events(network, settings.window_multipliers))

@@ -25,7 +25,7 @@ counts the exact ones from the top. A pop loses one, a push gains one (an ``L`` 
 
 import numpy as np
 
-from queuebench.jit import njit
+from queuebench.base.jit import njit
 from queuebench.loss_network.events import HIGH, TICK
 
 

@@ -87,3 +87,21 @@ class LossNetwork:
                 f"servers >= 2 must hold for a window c*log(N)/N > 0, got {self.servers}"
             )
         return multiplier * math.log(self.servers) / self.servers
+
+
+def build_network(settings, servers):
+    """Return the network of a study with a number of servers.
+
+    Raises
+    ------
+    ValueError
+        With the inequality that fails.
+    """
+    return LossNetwork(
+        servers,
+        settings.high.rate,
+        settings.low.rate,
+        settings.service_rate,
+        settings.high.reward,
+        settings.low.reward,
+    )

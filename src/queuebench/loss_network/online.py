@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from queuebench.jit import njit
+from queuebench.base.jit import njit
 from queuebench.loss_network.fluid import fluid_reward
 
 

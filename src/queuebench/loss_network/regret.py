@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from queuebench.jit import njit
+from queuebench.base.jit import njit
 from queuebench.loss_network.events import HIGH, LOW, TICK
 from queuebench.loss_network.path import count_path
 

@@ -23,7 +23,7 @@ small windows. Every number idle ``0..N`` is kept, so the bound holds without an
 
 import numpy as np
 
-from queuebench.jit import njit
+from queuebench.base.jit import njit
 from queuebench.loss_network.events import HIGH, LOW, TICK
 from queuebench.loss_network.marginal import ring
 from queuebench.loss_network.online import online_marginals, online_optimum

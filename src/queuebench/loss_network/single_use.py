@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import pdtr, pdtrc
 
-from queuebench.jit import njit
+from queuebench.base.jit import njit
 
 
 class SingleUse(NamedTuple):

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from queuebench.jit import inlined, kernel
+from queuebench.base.jit import inlined, kernel
 
 _NEAR = 1 / 16
 """Angle up to which the series of sine and cosine that are used are exact to rounding."""

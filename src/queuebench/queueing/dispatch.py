@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from queuebench.jit import inlined, kernel
+from queuebench.base.jit import inlined, kernel
 from queuebench.queueing.information import FRESH, seen_time
 from queuebench.queueing.policies.registry import build_chooser, registered
 

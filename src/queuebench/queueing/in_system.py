@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from queuebench.jit import inlined, kernel
+from queuebench.base.jit import inlined, kernel
 
 _ONE = np.uint64(1)
 _SLICES = 4

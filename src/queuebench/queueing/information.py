@@ -5,7 +5,7 @@ The kernel, the states rebuilt from a record and the checks of a log all ask her
 
 import numpy as np
 
-from queuebench.jit import inlined, kernel
+from queuebench.base.jit import inlined, kernel
 
 FRESH, CONSTANT_AGE, BULLETIN_BOARD = 0, 1, 2
 

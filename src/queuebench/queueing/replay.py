@@ -7,7 +7,7 @@ by the server's speed (Lindley's recursion read backwards).
 
 import numpy as np
 
-from queuebench.jit import kernel
+from queuebench.base.jit import kernel
 from queuebench.queueing.dispatch import dispatch, grow, new_state
 from queuebench.queueing.information import encode
 from queuebench.queueing.system import System

@@ -12,7 +12,7 @@ the reverse. The reward is the same, its split into rejected ``H`` jobs and wast
 
 import numpy as np
 
-from queuebench.jit import njit
+from queuebench.base.jit import njit
 from queuebench.loss_network.events import HIGH, TICK
 from queuebench.loss_network.marginal import front_back, ring, step_back
 from queuebench.loss_network.path import empty_path

@@ -13,7 +13,7 @@ end of the list nothing has failed: ``d = 0``.
 
 import numpy as np
 
-from queuebench.jit import njit
+from queuebench.base.jit import njit
 from queuebench.loss_network.events import HIGH, TICK
 from queuebench.loss_network.path import walk
 from queuebench.loss_network.policies import register

@@ -8,7 +8,7 @@ iff that is worth more. One step of policy improvement on the online optimum: ne
 
 import numpy as np
 
-from queuebench.jit import njit
+from queuebench.base.jit import njit
 from queuebench.loss_network.events import HIGH, LOW, TICK
 from queuebench.loss_network.marginal import ring, step_back
 from queuebench.loss_network.online import online_marginals

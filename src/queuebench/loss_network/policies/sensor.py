@@ -14,7 +14,7 @@ less.
 
 import numpy as np
 
-from queuebench.jit import njit
+from queuebench.base.jit import njit
 from queuebench.loss_network.events import HIGH, TICK
 from queuebench.loss_network.path import walk
 from queuebench.loss_network.policies import register

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from queuebench.jit import njit
+from queuebench.base.jit import njit
 from queuebench.loss_network.events import HIGH, TICK
 from queuebench.loss_network.online import logarithmic_threshold, online_optimum
 from queuebench.loss_network.path import empty_path

@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from queuebench.jit import inlined, sources_hash
+from queuebench.base.jit import inlined, sources_hash
 
 
 @dataclass(frozen=True)

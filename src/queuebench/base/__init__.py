@@ -1,0 +1,1 @@
+"""What everything else stands on and what knows of nothing else here."""

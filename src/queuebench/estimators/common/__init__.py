@@ -1,0 +1,1 @@
+"""What estimators share: the record, costs, windows, batches, intervals, the registry."""

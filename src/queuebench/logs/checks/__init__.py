@@ -1,0 +1,1 @@
+"""What is looked for in a record before a number is believed."""

@@ -1,0 +1,1 @@
+"""A system learnt from a log, and run at other shares."""

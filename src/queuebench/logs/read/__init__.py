@@ -1,0 +1,1 @@
+"""From a file and its description to clean columns."""

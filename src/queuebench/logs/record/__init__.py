@@ -1,0 +1,1 @@
+"""From columns to the record that estimators read."""

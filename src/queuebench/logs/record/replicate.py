@@ -1,0 +1,65 @@
+"""The record of a log, in the form that estimators read."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from queuebench.base.arrow import numbers
+
+CHUNK = 131_072
+"""Arrivals handed out at a time."""
+
+
+@dataclass(frozen=True)
+class LogReplicate:
+    """A record that came from a log, with the attributes of `queuebench.trace.Replicate`.
+
+    Times are in the log's time unit since the record's start.
+
+    Attributes
+    ----------
+    number : int
+        Always 0.
+    arrivals : int
+        Recorded arrivals n.
+    record_start, record_end : float
+    carry : pyarrow.StructArray
+        ``server, arrival, start, departure`` of the jobs in the system when the record starts.
+    columns : dict of str to ndarray
+        Memory-mapped, by the names of a trace: ``arrival_time``, ``treated``, ``server``,
+        ``queue_length``, ``in_system``, ``response_time`` and, under switchback, ``block``.
+    """
+
+    number: int
+    arrivals: int
+    record_start: float
+    record_end: float
+    carry: pa.StructArray
+    columns: dict
+
+    def chunks(self, *names):
+        """Yield tuples of arrays, one array per column name, some arrivals at a time."""
+        for begin in range(0, self.arrivals, CHUNK):
+            yield tuple(self.columns[name][begin : begin + CHUNK] for name in names)
+
+    def column(self, name):
+        """Return one column as one array."""
+        return self.columns[name]
+
+
+def carry_array(jobs):
+    """Return the jobs present at the start as an Arrow array.
+
+    Parameters
+    ----------
+    jobs : dict of str to ndarray
+        ``server`` (int32), ``arrival``, ``start`` and ``departure`` (float64).
+
+    Returns
+    -------
+    pyarrow.StructArray
+    """
+    kinds = {"server": pa.int32(), **dict.fromkeys(("arrival", "start", "departure"), pa.float64())}
+    members = [numbers(np.ascontiguousarray(jobs[name]), kind) for name, kind in kinds.items()]
+    return pa.StructArray.from_arrays(members, names=list(kinds))

@@ -1,0 +1,1 @@
+"""What the workflow needs of the package."""

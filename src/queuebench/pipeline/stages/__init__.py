@@ -1,0 +1,1 @@
+"""What the jobs of the workflow do, a module each."""

@@ -1,0 +1,1 @@
+"""From collected estimates to what a reader looks at."""

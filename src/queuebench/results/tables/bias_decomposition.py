@@ -1,0 +1,108 @@
+"""Bias taken apart: what interference leaves, what truncation adds, and what nobody explains.
+
+The residual, an estimator's mean minus its own estimand, must be zero within its error in every cell: it
+runs from the oracle through simulator, trace and estimator.
+"""
+
+import numpy as np
+import pandas as pd
+
+from queuebench.results.tables.mse import CELL
+
+_RESPONSE = ("wdq", "wdq_markov", "wdq_observed")
+_CHOSEN = ("mixed_dq_auto",)
+"""Estimators that choose a horizon of the grid on every record."""
+_MIXED = ("mixed_dq", "mixed_dq_markov", *_CHOSEN)
+_QUEUE = ("qdq",)
+
+
+def bias_decomposition(estimates, exact):
+    """Return one row per estimator and horizon of the cells the oracle solved.
+
+    Parameters
+    ----------
+    estimates : pandas.DataFrame
+        Rows of `results/estimates.parquet`.
+    exact : list of dict
+        What the oracle said.
+
+    Returns
+    -------
+    pandas.DataFrame
+        ``gte``, ``estimand`` (a mixture's at each replicate's own alpha and, if it chooses one, at its
+        own horizon, averaged),
+        ``interference_bias`` (what the estimator would have at an infinite horizon),
+        ``truncation_bias``, and ``residual`` with its Monte Carlo standard error `residual_se` and
+        `residual_error`, the bound on the oracle's own error.
+    """
+    rows = []
+    for found in exact:
+        if not found["solved"]:
+            continue
+        cell = estimates[
+            (estimates["scenario"] == found["scenario"]) & (estimates["load"] == found["load"])
+        ]
+        truncated = {item["horizon"]: item for item in found["truncated"]}
+        for (design, name, horizon), group in cell.groupby(
+            ["design", "estimator", "horizon"], sort=False, dropna=False
+        ):
+            item = _chosen(found, group) if name in _CHOSEN else truncated.get(horizon)
+            parts = _estimand(name, group["alpha"].to_numpy(), found, item)
+            if parts is None:
+                continue
+            estimand, limit, error = parts
+            residual = group["estimate"].to_numpy() - estimand
+            several = len(residual) > 1
+            rows.append(
+                {key: found[key] for key in CELL}
+                | {
+                    "design": design,
+                    "estimator": name,
+                    "horizon": horizon,
+                    "main": group["main"].iloc[0],
+                    "gte": found["gte"],
+                    "estimand": np.mean(estimand),
+                    "interference_bias": limit - found["gte"],
+                    "truncation_bias": np.mean(estimand) - limit,
+                    "residual": residual.mean(),
+                    "residual_se": residual.std(ddof=1) / np.sqrt(len(residual))
+                    if several
+                    else np.nan,
+                    "residual_error": error,
+                    "sd": residual.std(ddof=1) if several else np.nan,
+                }
+            )
+    return pd.DataFrame(rows, columns=_COLUMNS)
+
+
+_COLUMNS = [
+    *CELL, "design", "estimator", "horizon", "main", "gte", "estimand", "interference_bias",
+    "truncation_bias", "residual", "residual_se", "residual_error", "sd",
+]  # fmt: skip
+
+
+def _chosen(found, group):
+    """Return the truncated estimands at the horizon that each replicate chose."""
+    by_length = pd.DataFrame(found["truncated"]).set_index("horizon_arrivals")
+    chosen = by_length.loc[group["horizon_arrivals"]]
+    return {name: chosen[name].to_numpy() for name in chosen}
+
+
+def _estimand(name, alpha, found, truncated):
+    """Return estimand (of each replicate for a mixture), its limit, and the oracle's error bound."""
+    if name == "naive":
+        return found["naive"], found["naive"], found["naive_error"]
+    if truncated is None:
+        return None
+    response, queue = truncated["response"], truncated["queue"]
+    if name in _RESPONSE:
+        return response, found["dq"], truncated["response_error"]
+    if name in _QUEUE:
+        return queue, found["dq"], truncated["queue_error"]
+    if name in _MIXED:
+        error = np.mean(
+            np.abs(alpha) * truncated["response_error"]
+            + np.abs(1 - alpha) * truncated["queue_error"]
+        )
+        return alpha * response + (1 - alpha) * queue, found["dq"], error
+    return None

@@ -1,0 +1,1 @@
+"""What a study may say: settings, cells, and what a wrong one is told."""
