@@ -22,7 +22,7 @@ include: "rules/cluster.smk"
 rule all:
     default_target: True
     input:
-        STUDY_TARGETS,
+        PLAN.targets,
 
 
 onstart:
@@ -30,6 +30,6 @@ onstart:
     parallel = (
         workflow.resource_settings.cores or workflow.resource_settings.nodes or 1
     )
-    if said := take_over(STUDY, "results/study.yaml"):
+    if said := take_over(PLAN.study, "results/study.yaml"):
         logger.warning(said)
-    logger.info(describe_cost(STUDY, list(CELLS.values()), parallel))
+    logger.info(describe_cost(PLAN.study, list(CELLS.values()), parallel))

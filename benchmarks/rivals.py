@@ -22,7 +22,7 @@ from queuebench.pipeline.stages.build import build_system, replicate_streams
 from queuebench.pipeline.stages.simulate import simulate_batch
 from queuebench.queueing.dispatch import Output, dispatch, new_state
 from queuebench.queueing.service import draw_requirements
-from queuebench.results.tables.mse import CELL, ROW
+from queuebench.results.tables.rows import CELL, ROW
 from queuebench.study.cells import parse_study, resolve
 from queuebench.trace import Trace
 

@@ -1,6 +1,6 @@
 rule simulate:
     input:
-        workload_file,
+        lambda wildcards: PLAN.workload(wildcards.cell),
     output:
         trace="results/traces/{cell}/{design}/batch{batch}.arrow",
         carry="results/traces/{cell}/{design}/batch{batch}.carry.arrow",
@@ -9,19 +9,18 @@ rule simulate:
     benchmark:
         "results/benchmarks/simulate/{cell}/{design}/batch{batch}.tsv"
     wildcard_constraints:
-        cell=any_of(KEPT),
-        design=any_of({name for cell in CELLS.values() for name in cell.designs}),
+        cell=any_of(PLAN.kept),
+        design=any_of(sorted(PLAN.designs)),
     conda:
-        "../envs/environment.yaml"
-    threads: 1
+        ENVIRONMENT
     resources:
         mem_mb=job_memory(),
-        runtime=lambda wildcards: job_minutes(batch_arrivals(wildcards)),
+        runtime=lambda wildcards: job_minutes(of_batch(PLAN.arrivals, wildcards)),
     params:
         job=lambda wildcards: simulation_params(
             CELLS[wildcards.cell], wildcards.design, script_path("simulate")
         ),
-        replicates=replicates,
+        replicates=lambda wildcards: of_batch(PLAN.replicates, wildcards),
     script:
         "../workflow/scripts/simulate.py"
 
@@ -42,13 +41,12 @@ rule estimate:
     benchmark:
         "results/benchmarks/estimate/{cell}/batch{batch}.tsv"
     wildcard_constraints:
-        cell=any_of(KEPT),
+        cell=any_of(PLAN.kept),
     conda:
-        "../envs/environment.yaml"
-    threads: 1
+        ENVIRONMENT
     resources:
-        mem_mb=lambda wildcards: job_memory(batch_arrivals(wildcards)),
-        runtime=batch_minutes,
+        mem_mb=lambda wildcards: job_memory(of_batch(PLAN.arrivals, wildcards)),
+        runtime=lambda wildcards: of_batch(PLAN.minutes, wildcards),
     params:
         job=lambda wildcards: estimation_params(
             CELLS[wildcards.cell], script_path("estimate")
@@ -62,7 +60,7 @@ rule estimate:
 # one trace is alive at a time, and no disk fills up between simulation and estimation.
 rule simulate_and_estimate:
     input:
-        workload_file,
+        lambda wildcards: PLAN.workload(wildcards.cell),
     output:
         estimates="results/estimates/{cell}/batch{batch}.parquet",
         diagnostics="results/diagnostics/{cell}/batch{batch}.parquet",
@@ -71,17 +69,16 @@ rule simulate_and_estimate:
     benchmark:
         "results/benchmarks/simulate_and_estimate/{cell}/batch{batch}.tsv"
     wildcard_constraints:
-        cell=any_of(PASSING),
+        cell=any_of(PLAN.passing),
     conda:
-        "../envs/environment.yaml"
-    threads: 1
+        ENVIRONMENT
     resources:
         mem_mb=lambda wildcards: job_memory(CELLS[wildcards.cell].experiment.arrivals),
-        runtime=batch_minutes,
+        runtime=lambda wildcards: of_batch(PLAN.minutes, wildcards),
     params:
         job=lambda wildcards: batch_params(
             CELLS[wildcards.cell], script_path("simulate_and_estimate")
         ),
-        replicates=replicates,
+        replicates=lambda wildcards: of_batch(PLAN.replicates, wildcards),
     script:
         "../workflow/scripts/simulate_and_estimate.py"

@@ -1,8 +1,8 @@
 # Somebody's own experiment: the same estimators on its log.
 rule external:
     input:
-        log=lambda wildcards: EXTERNAL[wildcards.scenario].log,
-        config=lambda wildcards: EXTERNAL[wildcards.scenario].config,
+        log=lambda wildcards: PLAN.external[wildcards.scenario].log,
+        config=lambda wildcards: PLAN.external[wildcards.scenario].config,
     output:
         report="results/external/{scenario}/report.txt",
         estimates="results/external/{scenario}/estimates.csv",
@@ -10,16 +10,15 @@ rule external:
     log:
         "results/logs/external/{scenario}.log",
     wildcard_constraints:
-        scenario=any_of(EXTERNAL),
+        scenario=any_of(PLAN.external),
     conda:
-        "../envs/environment.yaml"
-    threads: 1
+        ENVIRONMENT
     resources:
         mem_mb=4000,
         runtime=60,
     params:
         code=lambda wildcards: external_code(
-            EXTERNAL[wildcards.scenario], script_path("external")
+            PLAN.external[wildcards.scenario], script_path("external")
         ),
     script:
         "../workflow/scripts/external.py"

@@ -1,6 +1,6 @@
 rule truth:
     input:
-        workload_file,
+        lambda wildcards: PLAN.workload(wildcards.cell),
     output:
         "results/truth/{cell}.parquet",
     log:
@@ -10,8 +10,7 @@ rule truth:
     wildcard_constraints:
         cell=any_of(CELLS),
     conda:
-        "../envs/environment.yaml"
-    threads: 1
+        ENVIRONMENT
     resources:
         mem_mb=job_memory(),
         runtime=lambda wildcards: job_minutes(
@@ -32,11 +31,10 @@ rule exact:
     benchmark:
         "results/benchmarks/exact/{cell}.tsv"
     wildcard_constraints:
-        cell=any_of(EXACT),
+        cell=any_of(PLAN.exact),
     priority: 10
     conda:
-        "../envs/environment.yaml"
-    threads: 1
+        ENVIRONMENT
     resources:
         mem_mb=2000,
         runtime=120,

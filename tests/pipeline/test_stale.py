@@ -6,30 +6,39 @@ from pathlib import Path
 import pytest
 
 from queuebench.pipeline.stale import _OURS
+from queuebench.pipeline.study_plan import StudyPlan
+from queuebench.study.cells import load_study, resolve
 
-RULES = Path(__file__).parents[2] / "rules"
+ROOT = Path(__file__).parents[2]
 EXAMPLES = {
     "cell": "plain-load0.6",
     "design": "bernoulli",
     "batch": "0",
     "scenario": "plain",
     "servers": "16",
-    "TRACED_SERVERS": "16",
-    "figure": "violins",
+    "PLAN.traced": "16",
+    "figure.name": "violins",
+    "table.rule": "mse_table",
     "key": "knee",
+    "kind": "regret",
 }
 
 
 def places():
-    for path in sorted(RULES.glob("*.smk")):
+    """Yield what rules say they write, but for tables and figures, which the plan knows."""
+    for path in sorted((ROOT / "rules").glob("*.smk")):
         for place in re.findall(r'"(results/[^"]+)"', path.read_text()):
             filled = place.replace("{{", "{").replace("}}", "}")
-            name = "regret" if "tables/" in place else "violins"
-            for kind in ("estimates", "diagnostics") if "{kind}" in filled else ("",):
-                known = {**EXAMPLES, "name": name, "kind": kind}
-                yield re.sub(r"\{(\w+)\}", lambda found, known=known: known[found[1]], filled)
+            known = EXAMPLES | {"file": "regret" if "{file}.csv" in filled else "mse.csv"}
+            yield re.sub(r"\{([\w.]+)\}", lambda found, known=known: known[found[1]], filled)
 
 
-@pytest.mark.parametrize("place", sorted(set(places()) - {"results/study.yaml"}))
+def targets():
+    study = load_study(ROOT / "config/config.yaml")
+    plan = StudyPlan(study, resolve(study))
+    return [*plan.targets, *plan.batch_files("estimates"), *plan.batch_files("diagnostics")]
+
+
+@pytest.mark.parametrize("place", sorted({*places(), *targets()} - {"results/study.yaml"}))
 def test_what_a_rule_writes_is_taken_for_the_workflows_own(place):
     assert _OURS.fullmatch(place)

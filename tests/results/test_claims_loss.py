@@ -46,7 +46,7 @@ def verdicts(
     single_use = pd.DataFrame(
         {"servers": SERVERS, "gap": 1.5 + gap * LOG + 1e-6 * np.array([1, -1, 1, -1])}
     )
-    tables = {"regret": regret, "decomposition": decomposition, "single_use": single_use}
+    tables = {"regret": regret, "regret_decomposition": decomposition, "single_use": single_use}
     table = claims_table(loss_evidence(tables))
     return table[table["where"] == "overall"].set_index("id")["verdict"]
 

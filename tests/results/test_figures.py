@@ -73,7 +73,7 @@ def test_every_figure_is_drawn_at_the_studys_horizon():
     figure = draw_bias_sd(mse, "s")
     assert drawn(figure, dq.loc[10.0, "sd"])
     assert not drawn(figure, dq.loc[30.0, "sd"])
-    figure = draw_delay(mse, ["s"])
+    figure = draw_delay(mse)
     assert drawn(figure, dq.loc[10.0, "mean"])
     assert not drawn(figure, dq.loc[30.0, "mean"])
     figure = draw_truncation(mse, "s")
@@ -81,5 +81,5 @@ def test_every_figure_is_drawn_at_the_studys_horizon():
 
 
 def test_delays_are_drawn_with_whatever_estimators_there_are():
-    assert drawn(draw_delay(table({"naive": (0.5, 0.1)}), ["s"]), -1.0)
-    assert "naive or mixed_dq" in says(draw_delay(table({"group": (0.5, 0.1)}), ["s"]))
+    assert drawn(draw_delay(table({"naive": (0.5, 0.1)})), -1.0)
+    assert "naive or mixed_dq" in says(draw_delay(table({"group": (0.5, 0.1)})))

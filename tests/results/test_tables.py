@@ -9,7 +9,8 @@ from queuebench.results.tables.checks import checks_table, warnings
 from queuebench.results.tables.coverage import coverage_table
 from queuebench.results.tables.crossover import crossing, crossover_table, verdict
 from queuebench.results.tables.disagreement import disagreement_table
-from queuebench.results.tables.mse import mse_table, summarise
+from queuebench.results.tables.mse import mse_table
+from queuebench.results.tables.rows import summarise
 from queuebench.results.tables.sign import arrivals_for_sign, sign_table
 from queuebench.results.tables.winners import LENGTHS, winners_table
 

@@ -10,13 +10,19 @@ import sys
 from pathlib import Path
 
 from queuebench.base.errors import StudyError
+from queuebench.results.catalogue import CATALOGUE, Table
 from queuebench.study.cells import load_study, resolve
 
 _CELL = r"\w+-load[\d.e-]+"
 _BATCH = rf"{_CELL}/batch\d+"
 _RULES = "simulate|estimate|simulate_and_estimate|truth|exact|loss|external|figures"
+_SHOWN = "|".join(
+    re.escape(path).replace("STUDY", r"\w+")
+    for shown in CATALOGUE
+    for path in (shown.paths.values() if isinstance(shown, Table) else shown.paths(["STUDY"]))
+)
 _OURS = re.compile(
-    rf"""results/(?:
+    rf"""{_SHOWN}|results/(?:
     (?:estimates|diagnostics)/{_BATCH}\.parquet
   | (?:estimates|diagnostics|truth)\.parquet
   | traces/{_CELL}/\w+/batch\d+(?:\.carry)?\.arrow
@@ -27,10 +33,8 @@ _OURS = re.compile(
   | loss/N\d+/\w+\.parquet
   | loss/regret\.parquet
   | external/\w+/(?:report\.txt|estimates\.csv|findings\.csv)
-  | tables/(?:mse|claims|crossover|coverage|winners|sign|checks|disagreement|bias_decomposition
-             |regret|regret_decomposition|admission_errors|epochs|single_use)\.(?:csv|md)
-  | figures/(?:violins|bias_sd|mse_by_length|truncation)-\w+\.(?:png|pdf)
-  | figures/(?:coverage|winners|mse_heatmap|delay|bias_decomposition|loss_\w+)\.(?:png|pdf)
+  | tables/(?:regret|regret_decomposition|admission_errors|epochs|single_use)\.csv
+  | figures/loss_\w+\.(?:png|pdf)
   | logs/(?:{_RULES})/[\w./-]+\.log
   | logs/\w+\.log
   | benchmarks/(?:{_RULES})/[\w./-]+\.tsv

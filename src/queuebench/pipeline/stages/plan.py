@@ -16,7 +16,7 @@ from queuebench.pipeline.stages.batches import simulate_and_estimate
 from queuebench.pipeline.stages.truth import simulate_truth
 from queuebench.results.lengths import LENGTHS, TWO_SIDED, arrivals_for_width, table_text
 from queuebench.results.tables.crossover import crossing
-from queuebench.results.tables.mse import ROW, summarise
+from queuebench.results.tables.rows import ROW, summarise
 from queuebench.results.tables.sign import arrivals_for_sign
 
 

@@ -15,7 +15,7 @@ from queuebench.results.claims.comparison import (
     with_error,
 )
 from queuebench.results.claims.verdicts import Claim, Evidence
-from queuebench.results.tables.mse import CELL
+from queuebench.results.tables.rows import CELL
 
 SOURCE = "Jia, Johari, Si, Zheng, arXiv 2605.29641 (summary)"
 _RIVALS = ("naive", "group", "qdq", "wdq", "switchback", "switchback_burn_in")

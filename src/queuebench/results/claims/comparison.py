@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from queuebench.results.tables.mse import CELL, ROW, mean_squared_error
+from queuebench.results.tables.rows import CELL, ROW, mean_squared_error
 
 
 @dataclass(frozen=True)

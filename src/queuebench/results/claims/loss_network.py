@@ -29,7 +29,7 @@ def loss_evidence(tables):
     Parameters
     ----------
     tables : dict of str to pandas.DataFrame
-        ``regret``, ``decomposition`` and ``single_use``.
+        ``regret``, ``regret_decomposition`` and ``single_use``.
 
     Returns
     -------
@@ -65,13 +65,13 @@ def _relative_slope(tables, what, curve, errors, low, high):
 
 
 def _part(tables, name, multiplier):
-    rows = tables["decomposition"]
+    rows = tables["regret_decomposition"]
     rows = rows[rows["window_multiplier"] == multiplier].set_index("servers")
     return rows[name], rows[f"{name}_se"].fillna(0.0)
 
 
 def _multipliers(tables):
-    return sorted(tables["decomposition"]["window_multiplier"].unique())
+    return sorted(tables["regret_decomposition"]["window_multiplier"].unique())
 
 
 @_claim("online_log", "The online optimum's regret grows like log N: its slope is positive.")

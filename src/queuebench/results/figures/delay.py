@@ -9,14 +9,13 @@ from queuebench.results.tables.horizons import at_main_horizon
 _SHOWN = ("naive", "mixed_dq")
 
 
-def draw_delay(mse, scenarios):
-    """Draw, for every cell of some scenarios, the effect beside what two estimators say of it.
+def draw_delay(mse):
+    """Draw, for every cell, the effect beside what two estimators say of it.
 
     Parameters
     ----------
     mse : pandas.DataFrame
-        Rows of `results/tables/mse.csv`.
-    scenarios : list of str
+        Rows of `results/tables/mse.csv` of some scenarios.
 
     Returns
     -------
@@ -24,8 +23,7 @@ def draw_delay(mse, scenarios):
         A horizontal interval is what 95 % of experiments of the study's length say.
     """
     set_style()
-    rows = mse[mse["scenario"].isin(scenarios) & mse["estimator"].isin(_SHOWN)]
-    rows = at_main_horizon(rows)
+    rows = at_main_horizon(mse[mse["estimator"].isin(_SHOWN)])
     if rows.empty:
         return says("no cell with delayed information has " + " or ".join(_SHOWN))
     cells = list(dict.fromkeys(zip(rows["scenario"], rows["load"], strict=True)))

@@ -7,7 +7,7 @@ runs from the oracle through simulator, trace and estimator.
 import numpy as np
 import pandas as pd
 
-from queuebench.results.tables.mse import CELL
+from queuebench.results.tables.rows import CELL
 
 _RESPONSE = ("wdq", "wdq_markov", "wdq_observed")
 _CHOSEN = ("mixed_dq_auto",)

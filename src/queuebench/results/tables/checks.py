@@ -4,7 +4,8 @@ import numpy as np
 import pandas as pd
 
 from queuebench.results.tables.coverage import share
-from queuebench.results.tables.mse import CELL, ROW, sd_error
+from queuebench.results.tables.disagreement import disagreement_table
+from queuebench.results.tables.rows import CELL, ROW, sd_error
 
 LEVEL = 0.05
 _UNBELIEVED = 0.1
@@ -86,3 +87,11 @@ def warnings(checks):
         "are not to be believed.**"
         for row in checks[~checks["believed"].astype(bool)].itertuples()
     ]
+
+
+def checks_files(estimates, truth, diagnostics, notes):
+    """Return what the checks of estimators say, and how often estimators disagree."""
+    return {
+        "checks": checks_table(estimates, truth, notes),
+        "disagreement": disagreement_table(diagnostics, notes),
+    }

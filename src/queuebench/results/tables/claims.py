@@ -2,7 +2,10 @@
 
 import pandas as pd
 
+from queuebench.results.claims.ab_tests import ab_test_evidence
+from queuebench.results.claims.loss_network import loss_evidence
 from queuebench.results.claims.verdicts import claim_rows
+from queuebench.results.tables.output import Markdown
 
 COLUMNS = [
     "id", "claim", "source", "where", "measured", "lower", "upper", "verdict", "evidence",
@@ -40,3 +43,12 @@ def overall(table):
     """Return the overall rows alone, for people."""
     kept = table[table["where"] == "overall"]
     return kept[["id", "claim", "verdict", "evidence"]]
+
+
+def claims_files(families, **tables):
+    """Return the verdicts on the claims of whichever parts the study has."""
+    claims = ab_test_evidence(tables, families) if "estimates" in tables else []
+    claims += loss_evidence(tables) if "regret" in tables else []
+    table = claims_table(claims)
+    title = "Claims of the papers, judged by this study"
+    return {"csv": table, "md": Markdown(overall(table), title, NOTES)}

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from queuebench.results.tables.mse import CELL, ROW
+from queuebench.results.tables.rows import CELL, ROW
 
 LEVELS = (90, 95)
 COLUMNS = [

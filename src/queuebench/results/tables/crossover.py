@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 
 from queuebench.results.tables.moments import bootstrap_interval, moments_by_cell
-from queuebench.results.tables.mse import CELL
+from queuebench.results.tables.rows import CELL
 
 COLUMNS = [
     *CELL, "design", "estimator", "horizon", "rival_design", "rival", "rival_horizon", "crossover",

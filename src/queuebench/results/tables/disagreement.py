@@ -4,7 +4,7 @@ import pandas as pd
 from scipy import stats
 
 from queuebench.results.tables.coverage import share
-from queuebench.results.tables.mse import CELL
+from queuebench.results.tables.rows import CELL
 
 LEVEL = 0.05
 _PAIRS = "t_"

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from queuebench.base.randomness import stream
-from queuebench.results.tables.mse import CELL
+from queuebench.results.tables.rows import CELL
 
 DRAWS = 1000
 FEWEST = 5

@@ -1,5 +1,8 @@
 """Reading tables, and writing them as CSV for programs and Markdown for people."""
 
+from collections.abc import Sequence
+from typing import NamedTuple
+
 import pandas as pd
 
 from queuebench.base.files import whole_file
@@ -16,11 +19,17 @@ def write_csv(table, path):
         table.to_csv(partial, index=False, float_format="%.10g")
 
 
-def write_markdown(table, path, title, notes=(), first=()):
-    """Write a data frame as a Markdown table with four significant digits, and notes below it.
+class Markdown(NamedTuple):
+    """A data frame for people: with four significant digits, a title, what comes first, and notes below."""
 
-    What comes `first` stands above the table.
-    """
-    text = table.to_markdown(index=False, floatfmt=".4g", missingval="")
+    table: pd.DataFrame
+    title: str
+    notes: Sequence[str] = ()
+    first: Sequence[str] = ()
+
+
+def write_markdown(page, path):
+    """Write a `Markdown` page."""
+    text = page.table.to_markdown(index=False, floatfmt=".4g", missingval="")
     with whole_file(path) as partial:
-        partial.write_text("\n\n".join([f"# {title}", *first, text, *notes]) + "\n")
+        partial.write_text("\n\n".join([f"# {page.title}", *page.first, text, *page.notes]) + "\n")

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 
 from queuebench.results.tables.moments import bootstrap_interval, moments_by_cell
-from queuebench.results.tables.mse import ROW
+from queuebench.results.tables.rows import ROW
 
 _ONE_SIDED = 1.644854
 """Normal quantile of 95 %."""

@@ -4,7 +4,8 @@ import numpy as np
 import pandas as pd
 
 from queuebench.results.tables.moments import LEVEL, moments_by_cell
-from queuebench.results.tables.mse import CELL
+from queuebench.results.tables.rows import CELL
+from queuebench.results.tables.sign import sign_table
 
 LENGTHS = np.logspace(4, 8, 9)
 """Arrivals per experiment."""
@@ -97,4 +98,12 @@ def _winner(key, among, moments, arrivals):
         "runner_up_rmse_se": rmse_se[second],
         "share": share,
         "clear": share >= LEVEL,
+    }
+
+
+def winners_files(estimates, truth, seed, structural, decomposition=None):
+    """Return who wins where, and the arrivals that the right sign takes."""
+    return {
+        "winners": winners_table(estimates, truth, seed, structural, decomposition),
+        "sign": sign_table(estimates, truth, seed, decomposition),
     }

@@ -1,0 +1,27 @@
+"""Drawing the figures that the catalogue describes."""
+
+from pkgutil import resolve_name
+
+from queuebench.results.figures.style import save_each
+from queuebench.results.tables.output import read_table
+
+
+def draw_figures(function, inputs, outputs, scenarios, each):
+    """Draw a figure, or one for each scenario, and write it.
+
+    Parameters
+    ----------
+    function : str
+        ``module:function``, see `queuebench.results.catalogue.Figure`.
+    inputs : list of path
+    outputs : list of path
+        For each kind of file in turn, one path per figure.
+    scenarios : list of str
+    each : bool
+    """
+    tables = [table[table["scenario"].isin(scenarios)] for table in map(read_table, inputs)]
+    draw = resolve_name(function)
+    if each:
+        save_each(scenarios, lambda scenario: draw(*tables, scenario), outputs)
+    else:
+        save_each([""], lambda _: draw(*tables), outputs)

@@ -1,0 +1,13 @@
+"""Draw a figure of the catalogue."""
+
+from queuebench.pipeline.failures import say_failures
+from queuebench.results.figures.make import draw_figures
+
+say_failures(snakemake.log)
+draw_figures(
+    snakemake.params.function,
+    snakemake.input,
+    snakemake.output,
+    snakemake.params.scenarios,
+    snakemake.params.each,
+)

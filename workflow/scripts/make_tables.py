@@ -1,0 +1,12 @@
+"""Make tables of the catalogue."""
+
+from queuebench.pipeline.failures import say_failures
+from queuebench.results.tables.make import make_tables
+
+say_failures(snakemake.log)
+make_tables(
+    snakemake.params.function,
+    dict(snakemake.input.items()),
+    dict(snakemake.output.items()),
+    snakemake.params.given,
+)
