@@ -70,7 +70,11 @@ def test_a_study_has_the_tables_and_figures_that_it_can_fill():
     }  # fmt: skip
     network = plan((), loss_network={"servers": [16, 300, 2000]})
     assert [table.name for table in network.tables] == ["claims_table"]
-    assert set(network.inputs(network.tables[0])) == {"regret", "regret_decomposition", "single_use"}
+    assert set(network.inputs(network.tables[0])) == {
+        "regret",
+        "regret_decomposition",
+        "single_use",
+    }
     assert network.traced == 300
     assert "servers" not in network.path_settings
     assert network.loss_paths["regret"][0] == "results/loss/N16/regret.parquet"

@@ -60,7 +60,8 @@ class Figure:
         Under which the report shows it.
     function : str
         ``module:function``; called with a data frame per input, the rows of its scenarios alone, and where
-        `each` with one of them, it returns a Matplotlib figure.
+        `each` with one of them, it returns a Matplotlib figure. Empty for ``draw_`` and the name, in a module
+        of that name beside the others.
     inputs : tuple of str
         As of `Table`.
     of : str
@@ -76,12 +77,17 @@ class Figure:
 
     name: str
     title: str
-    function: str
+    function: str = ""
     inputs: tuple[str, ...] = ("mse",)
     of: str = "all"
     each: bool = False
     label: str = "all"
     beside: bool = False
+
+    def __post_init__(self):
+        if not self.function:
+            usual = f"queuebench.results.figures.{self.name}:draw_{self.name}"
+            object.__setattr__(self, "function", usual)
 
     @property
     def rule(self):
@@ -95,7 +101,6 @@ class Figure:
 
 
 _TABLES = "queuebench.results.tables"
-_FIGURES = "queuebench.results.figures"
 _EXPERIMENTS = ("estimates", "truth")
 
 CATALOGUE = [
@@ -154,52 +159,22 @@ CATALOGUE = [
         given=("families",),
         of="any",
     ),
-    Figure("violins", "Estimates", f"{_FIGURES}.violins:draw_violins", _EXPERIMENTS, each=True),
-    Figure("bias_sd", "Bias and standard deviation", f"{_FIGURES}.bias_sd:draw_bias_sd", each=True),
-    Figure(
-        "mse_by_length",
-        "Error by length of the experiment",
-        f"{_FIGURES}.mse_by_length:draw_mse_by_length",
-        each=True,
-    ),
-    Figure("mse_heatmap", "Mean squared error", f"{_FIGURES}.mse_heatmap:draw_mse_heatmap"),
-    Figure(
-        "truncation",
-        "Truncation horizon",
-        f"{_FIGURES}.truncation:draw_truncation",
-        of="many_horizons",
-        each=True,
-    ),
-    Figure(
-        "delay",
-        "Delayed information",
-        f"{_FIGURES}.delay:draw_delay",
-        of="delayed",
-        label="all delayed",
-    ),
+    Figure("violins", "Estimates", inputs=_EXPERIMENTS, each=True),
+    Figure("bias_sd", "Bias and standard deviation", each=True),
+    Figure("mse_by_length", "Error by length of the experiment", each=True),
+    Figure("mse_heatmap", "Mean squared error"),
+    Figure("truncation", "Truncation horizon", of="many_horizons", each=True),
+    Figure("delay", "Delayed information", of="delayed", label="all delayed"),
     Figure(
         "bias_decomposition",
         "Bias taken apart",
-        f"{_FIGURES}.bias_decomposition:draw_bias_decomposition",
-        ("decomposition",),
+        inputs=("decomposition",),
         of="exact",
         label="all exact",
         beside=True,
     ),
-    Figure(
-        "coverage",
-        "Coverage",
-        f"{_FIGURES}.coverage:draw_coverage",
-        ("coverage",),
-        beside=True,
-    ),
-    Figure(
-        "winners",
-        "Who wins where",
-        f"{_FIGURES}.winners:draw_winners",
-        ("winners",),
-        beside=True,
-    ),
+    Figure("coverage", "Coverage", inputs=("coverage",), beside=True),
+    Figure("winners", "Who wins where", inputs=("winners",), beside=True),
 ]
 
 
