@@ -17,8 +17,8 @@ import time
 
 from benchmarks.measure import machine, print_table
 from benchmarks.queueing import cells_of
-from queuebench.pipeline.stages.build import build_replicate_design, build_system, replicate_streams
-from queuebench.queueing.simulation import Run, Workspace
+from queuebench.pipeline.stages.build import Setup
+from queuebench.queueing.simulation import Workspace
 
 SERVERS, LOAD = 20, 0.9
 RATE = SERVERS * LOAD
@@ -34,12 +34,14 @@ _WORKSPACE = Workspace()
 
 def run_queuebench(arrivals, seed):
     """Simulate here, with everything a trace holds; return mean response and arrivals."""
-    study = {"seed": 1, "system": {"servers": SERVERS, "loads": [LOAD]}, "scenarios": {"one": {}}}
+    study = {
+        "seed": 1,
+        "warmup": 0.0,
+        "system": {"servers": SERVERS, "loads": [LOAD]},
+        "scenarios": {"one": {}},
+    }
     (cell,) = cells_of(study)
-    system = build_system(cell)
-    streams = replicate_streams(cell, "bernoulli", seed)
-    design = build_replicate_design(cell, system, "bernoulli", streams, 0.0)
-    run = Run(system, design, streams, 0.0, workspace=_WORKSPACE)
+    run = Setup(cell, "bernoulli").replicate(seed, _WORKSPACE)
     total = sum(block.response_time.sum() for block in run.blocks(arrivals=arrivals))
     return total / arrivals, arrivals
 

@@ -10,15 +10,9 @@ from benchmarks.measure import print_table, take_turns
 from queuebench.estimators.common.record import Record
 from queuebench.estimators.common.setting import applying, setting_of
 from queuebench.pipeline.stages.batches import passing_together
-from queuebench.pipeline.stages.build import (
-    build_replicate_design,
-    build_system,
-    record_length,
-    replicate_streams,
-    warmup,
-)
+from queuebench.pipeline.stages.build import Setup
 from queuebench.pipeline.stages.simulate import simulate_batch
-from queuebench.queueing.simulation import Run, Workspace
+from queuebench.queueing.simulation import Workspace
 from queuebench.study.cells import parse_study, resolve
 from queuebench.trace import Trace
 
@@ -46,13 +40,10 @@ def cells_of(study, **settings):
 
 def simulate(cell, design, replicate, workspace=None):
     """Simulate a replicate without writing it; return the number of arrivals, warm-up included."""
-    system = build_system(cell)
-    streams = replicate_streams(cell, design, replicate)
-    before = warmup(cell, system)
-    assignment = build_replicate_design(cell, system, design, streams, -before)
-    run = Run(system, assignment, streams, before, workspace=workspace)
-    recorded = sum(len(block.arrival_time) for block in run.blocks(**record_length(cell)))
-    return recorded + before * cell.rate
+    setup = Setup(cell, design)
+    run = setup.replicate(replicate, workspace)
+    recorded = sum(len(block.arrival_time) for block in run.blocks(**setup.length()))
+    return recorded + setup.warmup * cell.rate
 
 
 def simulate_and_write(cell, design, turn, path, workspace):
@@ -60,7 +51,7 @@ def simulate_and_write(cell, design, turn, path, workspace):
     few = len(passing_together(cell, range(1000))[0])
     replicates = range(turn * few, (turn + 1) * few)
     simulate_batch(cell, design, replicates, path, workspace=workspace)
-    return few * (cell.experiment.arrivals + warmup(cell, build_system(cell)) * cell.rate)
+    return few * (cell.experiment.arrivals + Setup(cell).warmup * cell.rate)
 
 
 def estimate(cell, design, path, names, horizons):

@@ -18,10 +18,11 @@ from queuebench.estimators.common.record import Record
 from queuebench.estimators.common.setting import setting_of
 from queuebench.estimators.replay import LEVEL, replay, replay_record
 from queuebench.logs.record.replicate import LogReplicate, carry_array
-from queuebench.pipeline.stages.build import build_system, replicate_streams
+from queuebench.pipeline.stages.build import Setup
 from queuebench.pipeline.stages.simulate import simulate_batch
 from queuebench.queueing.dispatch import Output, dispatch, new_state
 from queuebench.queueing.service import draw_requirements
+from queuebench.queueing.system import dispatch_rules
 from queuebench.results.tables.rows import CELL, ROW
 from queuebench.study.cells import parse_study, resolve
 from queuebench.trace import Trace
@@ -244,10 +245,11 @@ def slowing_records(cell, replicates, slope):
 
     The service of a job that meets q others takes ``1 + slope * q`` times as long.
     """
-    system = build_system(cell)
+    setup = Setup(cell, "bernoulli")
+    system = setup.system
     setting = setting_of(cell, "bernoulli")
     for number in range(replicates):
-        streams = replicate_streams(cell, "bernoulli", number)
+        streams = setup.streams(number)
         rng = streams("arms")
         warm = int(300 * cell.rate)
         n = warm + cell.experiment.arrivals
@@ -264,7 +266,7 @@ def slowing_records(cell, replicates, slope):
 def _dispatch_slowing(system, streams, arrival, requirement, treated, slope):
     """Dispatch one arrival at a time and lengthen its service by what it met."""
     n = len(arrival)
-    rules = system.rules()
+    rules = dispatch_rules(system.structure)
     state = new_state(rules, 256)
     out = Output(
         np.empty(n), np.empty(n), *(np.empty(n, np.int32) for _ in range(2)),

@@ -16,11 +16,12 @@ for plugin in json.loads(sys.argv[2]):
     importlib.import_module(plugin)
 import numpy as np
 from queuebench.queueing.dispatch import Output, dispatch, grow, new_state
-from queuebench.queueing.system import System
+from queuebench.queueing.structure import Structure
+from queuebench.queueing.system import dispatch_rules
 
 names, parameters = json.loads(sys.argv[1])
 rng, n, servers = np.random.default_rng(7), 2000, 4
-rules = System(np.ones(servers), 3.0, tuple(names), tuple(parameters)).rules()
+rules = dispatch_rules(Structure(np.ones(servers), tuple(names), tuple(parameters)))
 state, done = new_state(rules), 0
 out = Output(
     np.zeros(n), np.zeros(n), *(np.zeros(n, np.int32) for _ in range(2)),

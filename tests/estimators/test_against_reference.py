@@ -15,7 +15,7 @@ from queuebench.estimators import EstimationError, estimators_for
 from queuebench.estimators.common import costs as costs_module
 from queuebench.estimators.common.record import Record
 from queuebench.estimators.common.setting import setting_of
-from queuebench.pipeline.stages.build import build_system
+from queuebench.pipeline.stages.build import Setup
 from queuebench.pipeline.stages.simulate import simulate_batch
 from queuebench.study.cells import Cell
 from queuebench.trace import Trace
@@ -48,7 +48,7 @@ def reference_costs(replicate, cell, minimum):
         name: list(replicate.column(name))
         for name in ("server", "queue_length", "response_time", "arrival_time", "in_system")
     }
-    speeds = list(build_system(cell).speeds)
+    speeds = list(Setup(cell).system.speeds)
     mu = reference.mu_hat(
         columns["server"], columns["arrival_time"], columns["response_time"], speeds,
         replicate.record_end, carry=replicate.carry.to_pylist(),

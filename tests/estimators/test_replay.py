@@ -13,9 +13,9 @@ from queuebench.estimators.common.record import Record
 from queuebench.estimators.common.registry import EstimationError
 from queuebench.estimators.common.setting import setting_of
 from queuebench.estimators.replay import equal_means, replay, replay_record
-from queuebench.pipeline.stages.build import replicate_streams
+from queuebench.pipeline.stages.build import Setup
 from queuebench.queueing.arrivals import PoissonArrivals
-from queuebench.queueing.replay import Rebuilder
+from queuebench.queueing.rebuild import Rebuilder
 from queuebench.queueing.service import draw_requirements
 from tests.references.records import records
 from tests.references.simulation import simulate
@@ -46,7 +46,7 @@ def rebuilt(record):
 
 def drawn(cell, record, distribution, parameters):
     """Return the requirements the experiment drew for its recorded arrivals."""
-    streams = replicate_streams(cell, "bernoulli", 0)
+    streams = Setup(cell, "bernoulli").streams(0)
     n = record.arrivals + 20_000
     arrival, requirement = np.empty(n), np.empty(n)
     PoissonArrivals(streams("arrivals"), cell.rate, -cell.experiment.warmup).fill(arrival)

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from queuebench.queueing.dispatch import Output, dispatch, grow, new_state
 from queuebench.queueing.in_system import InSystemCounter
-from queuebench.queueing.information import BULLETIN_BOARD, CONSTANT_AGE, FRESH
-from queuebench.queueing.replay import dispatch_all
-from queuebench.queueing.system import System
+from queuebench.queueing.rebuild import dispatch_all
+from queuebench.queueing.structure import Structure
+from queuebench.queueing.system import dispatch_rules
 from tests.references.simulation import simulate as reference
 
 POLICIES = [
@@ -24,9 +24,9 @@ POLICIES = [
     {"policy": "shortest_expected_delay", "d": 2},
 ]
 VIEWS = [
-    (None, FRESH, 0.0),
-    ({"kind": "constant_age", "age": 0.7}, CONSTANT_AGE, 0.7),
-    ({"kind": "bulletin_board", "period": 1.3}, BULLETIN_BOARD, 1.3),
+    (None, "fresh", 0.0),
+    ({"kind": "constant_age", "age": 0.7}, "constant_age", 0.7),
+    ({"kind": "bulletin_board", "period": 1.3}, "bulletin_board", 1.3),
 ]
 
 
@@ -45,7 +45,7 @@ def shuffled(words, pools, treated, samples):
 
 def run_kernel(system, pools, arrival, requirement, treated, words, blocks):
     """Dispatch and count in blocks; return the columns and how often a ring had to grow."""
-    rules = system.rules(pools)
+    rules = dispatch_rules(system, pools)
     state = new_state(rules, capacity=2)
     n = len(arrival)
     out = Output(
@@ -67,23 +67,23 @@ def run_kernel(system, pools, arrival, requirement, treated, words, blocks):
 
 def compare(seed, servers, arms, view, travel_time, speeds, split, load, n=120, blocks=()):
     rng = np.random.default_rng(seed)
-    information, code, age = view
+    information, kind, age = view
     arrival = np.cumsum(rng.exponential(size=n) / (load * servers)) - 1.0
     requirement = rng.exponential(size=n)
     treated = rng.integers(0, 2, n).astype(np.uint8)
     words = rng.integers(0, 2**32, size=(n, servers + 1), dtype=np.uint32)
-    system = System(
-        speeds=speeds, rate=load * servers,
+    system = Structure(
+        speeds=speeds,
         policies=tuple(arm["policy"] for arm in arms),
         policy_parameters=tuple({k: v for k, v in arm.items() if k != "policy"} for arm in arms),
-        travel_time=travel_time, information=code, age=age,
+        travel_time=travel_time, information=kind, age=age,
     )  # fmt: skip
     pools = None
     if split:
         order = rng.permutation(servers).astype(np.int32)
         pools = (np.sort(order[: servers // 2]), np.sort(order[servers // 2 :]))
     out, in_system, grown = run_kernel(system, pools, arrival, requirement, treated, words, blocks)
-    rules = system.rules(pools)
+    rules = dispatch_rules(system, pools)
     samples = rules.samples if split else [rules.samples.max()] * 2
     records, _ = reference(
         list(arrival), list(requirement), [bool(arm) for arm in treated],
@@ -104,7 +104,7 @@ def compare(seed, servers, arms, view, travel_time, speeds, split, load, n=120, 
         for arm, name in enumerate(("control", "treated")):
             np.testing.assert_array_equal(out.server_if[arm], column(f"server_if_{name}"))
             np.testing.assert_array_equal(out.queue_if[arm], column(f"queue_if_{name}"))
-            if code != FRESH:
+            if kind != "fresh":
                 np.testing.assert_array_equal(out.seen_if[arm], column(f"seen_if_{name}"))
     return grown
 
@@ -160,20 +160,20 @@ def test_every_permutation_is_equally_likely():
 
 
 def test_more_samples_than_servers_are_refused_before_the_kernel():
-    system = System(np.ones(4), 2.0, ("power_of_d",) * 2, ({"d": 2}, {"d": 3}))
+    system = Structure(np.ones(4), ("power_of_d",) * 2, ({"d": 2}, {"d": 3}))
     halves = (np.arange(2, dtype=np.int32), np.arange(2, 4, dtype=np.int32))
     with pytest.raises(ValueError, match="power_of_d cannot sample 3 of 2 servers"):
-        system.rules(halves)
+        dispatch_rules(system, halves)
 
 
 def small_system(policies=("power_of_d",) * 2, parameters=({"d": 2}, {"d": 3})):
-    return System(np.ones(4), 2.0, policies, parameters)
+    return Structure(np.ones(4), policies, parameters)
 
 
 @pytest.mark.parametrize("arm", [0, 1])
 @pytest.mark.parametrize("code", [-1, 1000])
 def test_a_code_no_policy_has_is_refused_before_any_arrival(arm, code):
-    rules = small_system().rules()
+    rules = dispatch_rules(small_system())
     rules.policy[arm] = code
     n = 8
     out = Output(
@@ -217,4 +217,4 @@ def test_what_a_policy_does_not_declare_is_refused_by_name(policy, parameters, m
         small_system((policy, "round_robin"), (parameters, {})),
     ):
         with pytest.raises(ValueError, match=message):
-            system.rules()
+            dispatch_rules(system)

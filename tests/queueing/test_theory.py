@@ -14,12 +14,9 @@ from scipy import sparse
 from scipy.optimize import brentq
 from scipy.sparse.linalg import spsolve
 
-from queuebench.base.randomness import stream
-from queuebench.pipeline.stages.build import build_system, warmup
+from queuebench.pipeline.stages.build import Setup
 from queuebench.pipeline.stages.simulate import simulate_batch
 from queuebench.pipeline.stages.truth import simulate_truth
-from queuebench.queueing.designs import build_design
-from queuebench.queueing.simulation import Run
 from queuebench.trace import Trace, trace_schema
 
 BATCHES = 64
@@ -28,17 +25,10 @@ ERRORS = 4.5
 
 def simulate(cell, arm=0, **length):
     """Return the columns of a long run under one arm's policy alone."""
-
-    def streams(purpose):
-        return stream(cell.seed, cell.name, "theory", purpose)
-
-    system = build_system(cell)
-    before = warmup(cell, system)
-    design = build_design("pure", {"treated": arm}, system.speeds, 0.5, streams, -before)
     names = ("arrival_time", "server", "queue_length", "in_system", "response_time")
     blocks = [
         [getattr(block, name).copy() for name in names]
-        for block in Run(system, design, streams, before).blocks(**length)
+        for block in Setup(cell).pure(arm, "theory").blocks(**length)
     ]
     return dict(zip(names, map(np.concatenate, zip(*blocks, strict=True)), strict=True))
 
@@ -160,7 +150,7 @@ def test_random_routing_over_unequal_speeds(alone, speeds, own, service):
     load = 0.35
     law, scv = SERVICES[service]
     cell = alone(RANDOM, load, 4, speeds=speeds, service=law)
-    np.testing.assert_allclose(build_system(cell).speeds, own, rtol=1e-12)
+    np.testing.assert_allclose(Setup(cell).system.speeds, own, rtol=1e-12)
     run = simulate(cell, arrivals=1_000_000)
     own = np.array(own)
     for speed in np.unique(own):

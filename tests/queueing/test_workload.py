@@ -9,10 +9,10 @@ from queuebench.base.errors import StudyError
 from queuebench.base.randomness import stream
 from queuebench.pipeline.checks import check_cell
 from queuebench.pipeline.stages.batches import simulate_and_estimate
-from queuebench.pipeline.stages.build import build_system
+from queuebench.pipeline.stages.build import Setup
 from queuebench.pipeline.stages.simulate import simulate_batch, simulate_trace
-from queuebench.pipeline.stages.truth import _pure_run, simulate_truth
-from queuebench.queueing.replayed import ReplayedArrivals
+from queuebench.pipeline.stages.truth import simulate_truth
+from queuebench.queueing.arrivals import RecordedArrivals
 from queuebench.queueing.workload import read_workload
 from queuebench.study.cells import parse_study, resolve
 from queuebench.study.system import WorkloadFile
@@ -45,7 +45,7 @@ def test_gaps_and_sizes_are_those_of_the_file_scaled_to_mean_one():
 
 def test_it_goes_in_a_circle_from_a_random_place_at_the_asked_rate():
     gaps, sizes = np.array([0.5, 1.0, 1.5]), np.array([3.0, 2.0, 1.0]) / 2
-    arrivals = ReplayedArrivals(stream(0), 2.0, -1.0, gaps, sizes)
+    arrivals = RecordedArrivals(stream(0), 2.0, -1.0, gaps, sizes)
     times, drawn = np.empty(7), np.empty(7)
     arrivals.fill(times)
     arrivals.fill_requirements(drawn)
@@ -106,7 +106,7 @@ def test_littles_law_holds_for_time_averages_and_not_for_the_number_met(tmp_path
     truth = simulate_truth(cell)
     over_time = []
     for arm in (0, 1):
-        run = _pure_run(cell, build_system(cell), arm, 20.0)
+        run = Setup(cell).pure(arm)
         blocks = [(b.arrival_time.copy(), b.departure.copy()) for b in run.blocks(arrivals=40_000)]
         arrival, departure = (np.concatenate(column) for column in zip(*blocks, strict=True))
         left = np.concatenate([run.carry[-1], departure])

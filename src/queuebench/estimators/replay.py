@@ -1,7 +1,7 @@
 """Replay: every recorded job sent again through the known policies, all control and all treatment.
 
 The record holds arrival times, and the service requirement of each job can be rebuilt from it
-(`queuebench.queueing.replay`). Let ``R_j^a`` be the response of job j when all jobs are dispatched by arm
+(`queuebench.queueing.rebuild`). Let ``R_j^a`` be the response of job j when all jobs are dispatched by arm
 a's policy, with fresh sampling randomness that both arms share. The estimate is the mean of
 ``D_j = R_j^1 - R_j^0`` over the recorded jobs but the first horizon, averaged over `SAMPLES` draws of the
 sampling. Source: this project; it is the classical comparison of systems by trace-driven simulation on common
@@ -58,7 +58,8 @@ from queuebench.estimators.common.registry import (
     require_both_arms,
 )
 from queuebench.queueing.dispatch import Output
-from queuebench.queueing.replay import Rebuilder, carried_state, dispatch_all, structure_rules
+from queuebench.queueing.rebuild import Rebuilder, carried_state, dispatch_all
+from queuebench.queueing.system import dispatch_rules
 
 SAMPLES = 4
 """Draws of the sampling randomness, each with a replay of either arm and one of the experiment."""
@@ -259,7 +260,7 @@ class _Runs:
             as_numpy(carry.field(name)) for name in ("server", "arrival", "departure")
         )
         self._rebuilder = Rebuilder(structure, (servers, departures))
-        self._rules = structure_rules(structure)
+        self._rules = dispatch_rules(structure)
         self._words = max(1, self._rules.words) + 1 >> 1
         self._states = [
             [carried_state(self._rules, structure, servers, arrivals, departures) for _ in range(3)]

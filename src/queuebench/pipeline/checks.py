@@ -13,7 +13,7 @@ from queuebench.estimators.common.setting import applying
 from queuebench.loss_network.events import event_count
 from queuebench.loss_network.model import build_network
 from queuebench.pipeline.cost import check_cost
-from queuebench.pipeline.stages.build import build_system, record_length
+from queuebench.pipeline.stages.build import Setup
 from queuebench.queueing.policies import policy
 from queuebench.queueing.policies.arguments import find_fault, suggestion
 from queuebench.queueing.speeds import server_speeds
@@ -69,13 +69,13 @@ def check_cell(cell):
     for arm in ("control", "treatment"):
         _check_policy(cell, arm)
     _check_estimators(cell)
-    system = _check_speeds(cell)
+    setup = _check_speeds(cell)
     _check_assumed(cell)
-    _check_record(cell)
+    _check_record(cell, setup)
     _check_arms(cell)
     _check_delays(cell)
     for arm in (0, 1):
-        _check_stability(cell, system, arm)
+        _check_stability(cell, setup.system, arm)
 
 
 def check_loss_network(study):
@@ -147,7 +147,7 @@ def _check_speeds(cell):
     if experiment.workload is not None and experiment.service.distribution != "exponential":
         _refuse(cell, "service", "a replayed workload has its own sizes; leave this out")
     try:
-        return build_system(cell)
+        return Setup(cell)
     except StudyError as error:
         _refuse(cell, "kind replay", str(error))
     except ValueError as error:
@@ -163,9 +163,9 @@ def _check_assumed(cell):
         _refuse(cell, "assumed.speeds.values", str(error))
 
 
-def _check_record(cell):
+def _check_record(cell, setup):
     experiment = cell.experiment
-    expected = _expected_arrivals(cell)
+    expected = _expected_arrivals(setup)
     for horizon in experiment.all_horizons:
         length = cell.horizon_arrivals(horizon)
         if 2 * length > expected:
@@ -252,10 +252,10 @@ def _check_horizons_apart(cell):
             )
 
 
-def _expected_arrivals(cell):
+def _expected_arrivals(setup):
     """Return the expected number of recorded arrivals, refusing less than half a cycle."""
-    experiment = cell.experiment
-    duration = record_length(cell).get("duration")
+    cell, experiment = setup.cell, setup.cell.experiment
+    duration = setup.length().get("duration")
     if duration is None:
         return experiment.arrivals
     cycle = experiment.arrival_process.period
@@ -271,7 +271,7 @@ def _expected_arrivals(cell):
 
 def _check_stability(cell, system, arm):
     key = ("control", "treatment")[arm]
-    name, parameters = system.policies[arm], system.policy_parameters[arm]
+    name, parameters = system.structure.arms[arm]
     pools = [("", system.speeds, cell.rate)]
     if any(design.kind == "group" for design in cell.designs.values()):
         pools += [

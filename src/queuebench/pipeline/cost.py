@@ -6,7 +6,7 @@ from queuebench.base.errors import StudyError
 from queuebench.estimators.common.setting import applying, truth_arrivals
 from queuebench.loss_network.events import event_count
 from queuebench.loss_network.model import build_network
-from queuebench.pipeline.stages.build import build_system, warmup
+from queuebench.pipeline.stages.build import Setup
 
 # CPU time per arrival or event on one core of an AMD EPYC, as `make bench` prints it, rounded up;
 # for an event of the loss network, all policies and windows together.
@@ -55,7 +55,7 @@ def study_cost(study, cells, cores=1):
     spared, kept, passing, jobs = 0.0, 0.0, 0.0, 0
     for cell in cells:
         experiment = cell.experiment
-        before = warmup(cell, build_system(cell)) * cell.rate
+        before = Setup(cell).warmup * cell.rate
         arrivals = experiment.arrivals + before
         runs = experiment.replicates * len(cell.designs)
         kinds = [design.kind for design in cell.designs.values()]

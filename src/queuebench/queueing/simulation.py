@@ -8,6 +8,7 @@ import numpy as np
 from queuebench.queueing.dispatch import Output, dispatch, grow, new_state
 from queuebench.queueing.in_system import InSystemCounter
 from queuebench.queueing.service import draw_requirements
+from queuebench.queueing.system import dispatch_rules
 
 BLOCK = 32_768
 """Arrivals per block: small enough for the processor's second cache, large enough that a call to
@@ -82,6 +83,7 @@ class Run:
 
     Attributes
     ----------
+    design : object
     carry : tuple of ndarray
         ``(server, arrival, start, departure)`` of the jobs present when the record starts.
     """
@@ -98,8 +100,8 @@ class Run:
         workspace=None,
     ):
         self._system = system
-        self._design = design
-        self._rules = system.rules(design.pools)
+        self.design = design
+        self._rules = dispatch_rules(system.structure, design.pools)
         self._state = new_state(self._rules)
         self._arrivals = system.arrivals(streams("arrivals"), -warmup)
         self._service = streams("service")
@@ -156,13 +158,13 @@ class Run:
         arrival, requirement, treated, out, in_system = self._workspace.arrays(size)
         self._arrivals.fill(arrival)
         system = self._system
-        if system.replayed:
+        if system.recorded:
             self._arrivals.fill_requirements(requirement)
         else:
             draw_requirements(
                 self._service, system.distribution, system.service_parameters, requirement
             )
-        self._design.assign(arrival, treated)
+        self.design.assign(arrival, treated)
         raw = self._routing.bit_generator.random_raw(size * self._words)
         words = raw.view(np.uint32).reshape(size, -1)
         done = 0

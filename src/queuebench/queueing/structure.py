@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from queuebench.queueing.information import encode, seen_times
+from queuebench.queueing.information import FRESH, encode, seen_times
 
 
 @dataclass(frozen=True)
@@ -32,6 +32,16 @@ class Structure:
     travel_time: float = 0.0
     information: str = "fresh"
     age: float = 0.0
+
+    @property
+    def delayed(self):
+        """Whether the dispatcher sees the queues of an earlier time."""
+        return encode(self.information, self.age)[0] != FRESH
+
+    @property
+    def arms(self):
+        """Name and parameters of each arm's policy, the control's first."""
+        return tuple(zip(self.policies, self.policy_parameters, strict=True))
 
     def view(self, time):
         """Return the moments that the dispatcher sees at some times, none of them in the future.

@@ -4,7 +4,7 @@
 at least as long, at the edges of bins of age, and interpolated between them. It is zero without memory.
 Where it is within `_ERRORS` standard errors of zero it is taken to be zero: features made of nothing but its
 noise would be nearly collinear with queue lengths. Services are rebuilt by Lindley's recursion read
-backwards (`queuebench.queueing.replay`).
+backwards (`queuebench.queueing.rebuild`).
 
 Assumptions: first come, first served.
 """
@@ -17,7 +17,7 @@ import numpy as np
 from queuebench.base.arrow import as_numpy
 from queuebench.base.jit import inlined, kernel
 from queuebench.estimators.common.costs import FEWEST_JOBS
-from queuebench.queueing.replay import Rebuilder
+from queuebench.queueing.rebuild import Rebuilder
 
 _FINE = 16
 """Bins per mean service time, up to four of them."""

@@ -1,10 +1,10 @@
 """Whether the treatment acts on service, and whether policies look at what service a job will need.
 
-Under first come, first served the record holds every service (`queuebench.queueing.replay`). If the treatment
-acts through the choice of servers alone, services at one server have one law in both arms, whatever the
-policies look at in queues: the service a job will need does not depend on the past. Where servers run several
-jobs at once no service can be rebuilt, but if both arms' choices are in the log, jobs for which the arms
-chose the same server are as good as drawn by lot for either arm, so their responses have one law.
+Under first come, first served the record holds every service (`queuebench.queueing.rebuild`). If the
+treatment acts through the choice of servers alone, services at one server have one law in both arms, whatever
+the policies look at in queues: the service a job will need does not depend on the past. Where servers run
+several jobs at once no service can be rebuilt, but if both arms' choices are in the log, jobs for which the
+arms chose the same server are as good as drawn by lot for either arm, so their responses have one law.
 
 Services are compared within a server, the number of jobs met there (0, 1, 2, more) and a part of the record:
 then neither speeds, nor a speed that depends on the queue, nor an overhead of jobs that find a server idle,
@@ -27,7 +27,7 @@ from queuebench.estimators.common.batch_means import difference
 from queuebench.logs.checks.assignment import ALARM
 from queuebench.logs.checks.strata import compare, depends
 from queuebench.logs.findings import NOTE, WARNING, Finding
-from queuebench.queueing.replay import Rebuilder
+from queuebench.queueing.rebuild import Rebuilder
 
 MOST_JOBS = 2_000_000
 """Jobs that are compared; of more, every second, third and so on."""

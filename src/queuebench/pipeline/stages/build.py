@@ -1,47 +1,133 @@
-"""From a cell of the study to the plain numbers a simulation takes."""
+"""From a cell of the study to the plain numbers a simulation takes, and to its runs."""
+
+from functools import cached_property
 
 from queuebench.base.randomness import stream
 from queuebench.queueing.designs import build_design
-from queuebench.queueing.information import encode
+from queuebench.queueing.simulation import Run
 from queuebench.queueing.speeds import server_speeds
+from queuebench.queueing.structure import Structure
 from queuebench.queueing.system import System
 from queuebench.queueing.workload import read_workload
+from queuebench.study.cells import Cell
 
 
-def build_system(cell):
-    """Return the system of a cell.
+class Setup:
+    """A cell under one of its designs, or without one, ready to be run.
 
     Parameters
     ----------
-    cell : queuebench.study.cells.Cell
+    cell : Cell
+    design : str, optional
+        Name of one of the cell's designs; what runs one policy alone has none.
 
-    Returns
-    -------
-    queuebench.queueing.system.System
+    Attributes
+    ----------
+    system : System
 
     Raises
     ------
     ValueError
         If a list of speeds has the wrong length.
+    StudyError
+        If a recorded workload cannot be read.
     """
+
+    def __init__(self, cell: Cell, design: str | None = None):
+        self.cell = cell
+        self.system = build_system(cell)
+        self._name = design
+        self._design = None if design is None else cell.designs[design]
+
+    @cached_property
+    def warmup(self) -> float:
+        """Mean service times before the record, of a stable system."""
+        wanted = self.cell.experiment.warmup
+        return self.system.warmup() if wanted == "auto" else float(wanted)
+
+    @property
+    def kind(self) -> str:
+        """Kind of the design."""
+        return self._design.kind
+
+    def length(self, arrivals: int | None = None) -> dict:
+        """Return the length of a record as keyword arguments of `Run.blocks`.
+
+        A varying rate is recorded for whole cycles, so that every phase counts alike; the number of
+        arrivals is then random.
+
+        Parameters
+        ----------
+        arrivals : int, optional
+            At most so many in whole cycles; by default about as many as the cell asks for.
+        """
+        system, wanted = self.system, arrivals or self.cell.experiment.arrivals
+        if system.amplitude == 0.0:
+            return {"arrivals": wanted}
+        cycles = wanted / (system.rate * system.cycle)
+        return {"duration": system.cycle * max(1, int(cycles) if arrivals else round(cycles))}
+
+    def streams(self, number: int):
+        """Return ``streams(purpose)`` of a replicate."""
+        cell = self.cell
+        return lambda purpose: stream(cell.seed, cell.name, self._name, purpose, number)
+
+    def replicate(self, number: int, workspace=None) -> Run:
+        """Return the run of a replicate.
+
+        Parameters
+        ----------
+        number : int
+        workspace : queuebench.queueing.simulation.Workspace, optional
+            Of an earlier run that is over.
+        """
+        period = {"period": self._design.period} if self.kind == "switchback" else {}
+        return self._run(self.kind, period, self.streams(number), workspace)
+
+    def pure(self, arm: int, name: str = "truth") -> Run:
+        """Return a run under one arm's policy alone; both arms' runs see the same random numbers.
+
+        Parameters
+        ----------
+        arm : int
+            0 for the control, 1 for the treatment.
+        name : str
+            Of the random streams.
+        """
+        cell = self.cell
+        return self._run(
+            "pure", {"treated": arm}, lambda what: stream(cell.seed, cell.name, name, what)
+        )
+
+    def _run(self, kind, parameters, streams, workspace=None):
+        system = self.system
+        design = build_design(
+            kind, parameters, system.speeds, system.treated_share, streams, -self.warmup
+        )
+        return Run(system, design, streams, self.warmup, workspace=workspace)
+
+
+def build_system(cell: Cell) -> System:
+    """Return the system of a cell; raises what `Setup` does."""
     experiment = cell.experiment
     arms = (experiment.control, experiment.treatment)
     seen = experiment.information
-    information, age = encode(seen.kind, getattr(seen, "age", getattr(seen, "period", 0.0)))
     process = experiment.arrival_process
     return System(
-        speeds=server_speeds(experiment.system.servers, **experiment.speeds.model_dump()),
+        Structure(
+            speeds=server_speeds(experiment.system.servers, **experiment.speeds.model_dump()),
+            policies=tuple(arm.policy for arm in arms),
+            policy_parameters=tuple(arm.parameters for arm in arms),
+            travel_time=experiment.travel_time,
+            information=seen.kind,
+            age=getattr(seen, "age", getattr(seen, "period", 0.0)),
+        ),
         rate=cell.rate,
-        policies=tuple(arm.policy for arm in arms),
-        policy_parameters=tuple(arm.parameters for arm in arms),
         treated_share=experiment.system.treated_share,
         distribution=experiment.service.distribution,
         service_parameters=experiment.service.model_dump(exclude={"distribution"}),
         amplitude=getattr(process, "amplitude", 0.0),
         cycle=getattr(process, "period", 1.0),
-        travel_time=experiment.travel_time,
-        information=information,
-        age=age,
         **_workload(experiment.workload),
     )
 
@@ -51,45 +137,3 @@ def _workload(settings):
         return {}
     workload = read_workload(settings)
     return {"gaps": workload.gaps, "sizes": workload.sizes}
-
-
-def warmup(cell, system):
-    """Return the warm-up of a cell, in mean service times."""
-    wanted = cell.experiment.warmup
-    return system.warmup() if wanted == "auto" else float(wanted)
-
-
-def record_length(cell):
-    """Return the length of a record as keyword arguments of `Run.blocks`.
-
-    A varying rate is recorded for whole cycles, so that every phase counts alike; the number of
-    arrivals is then random.
-    """
-    process = cell.experiment.arrival_process
-    if getattr(process, "amplitude", 0.0) == 0.0:
-        return {"arrivals": cell.experiment.arrivals}
-    cycles = max(1, round(cell.experiment.arrivals / (cell.rate * process.period)))
-    return {"duration": process.period * cycles}
-
-
-def design_parameters(design):
-    """Return the keyword arguments of `build_design` that a design of the study gives."""
-    return {"period": design.period} if design.kind == "switchback" else {}
-
-
-def build_replicate_design(cell, system, name, streams, start):
-    """Return the assignment of arms for one replicate of a design of the cell."""
-    design = cell.designs[name]
-    return build_design(
-        design.kind,
-        design_parameters(design),
-        system.speeds,
-        system.treated_share,
-        streams,
-        start,
-    )
-
-
-def replicate_streams(cell, name, replicate):
-    """Return ``streams(purpose)`` of one replicate of a design of the cell."""
-    return lambda purpose: stream(cell.seed, cell.name, name, purpose, replicate)

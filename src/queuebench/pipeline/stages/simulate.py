@@ -1,15 +1,8 @@
 """Simulating replicates of a cell into traces."""
 
 from queuebench.base.progress import Progress
-from queuebench.pipeline.stages.build import (
-    build_replicate_design,
-    build_system,
-    record_length,
-    replicate_streams,
-    warmup,
-)
-from queuebench.queueing.information import FRESH
-from queuebench.queueing.simulation import Run, Workspace
+from queuebench.pipeline.stages.build import Setup
+from queuebench.queueing.simulation import Workspace
 from queuebench.queueing.workload import read_workload
 from queuebench.trace import TraceWriter
 
@@ -34,24 +27,23 @@ def simulate_batch(
         Of an earlier call, whose trace of the same name nobody needs any more: buffers and file are used
         again.
     """
-    system = build_system(cell)
-    kind = cell.designs[design].kind
+    setup = Setup(cell, design)
     writer = TraceWriter(
         path,
         cell=cell.to_dict(),
         design=design,
         seed=cell.seed,
         replicates=replicates,
-        delayed=system.information != FRESH,
-        blocks=kind == "switchback",
-        counterfactual=kind != "group",
+        delayed=setup.system.structure.delayed,
+        blocks=setup.kind == "switchback",
+        counterfactual=setup.kind != "group",
         recycle=workspace is not None,
     )
     workspace = workspace or Workspace()
     with writer:
         for replicate in replicates:
             progress(replicate)
-            _simulate_replicate(cell, system, design, replicate, writer, workspace)
+            _simulate_replicate(setup, replicate, writer, workspace)
 
 
 def say_workload(cell, progress):
@@ -68,15 +60,12 @@ def simulate_trace(cell, design, replicates, path, log=None):
         simulate_batch(cell, design, replicates, path, progress.step)
 
 
-def _simulate_replicate(cell, system, name, replicate, writer, workspace):
-    streams = replicate_streams(cell, name, replicate)
-    before = warmup(cell, system)
-    design = build_replicate_design(cell, system, name, streams, -before)
-    run = Run(system, design, streams, before, workspace=workspace)
-    length = record_length(cell)
+def _simulate_replicate(setup, replicate, writer, workspace):
+    run = setup.replicate(replicate, workspace)
+    length = setup.length()
     arrivals, last = 0, 0.0
     for block in run.blocks(**length):
-        writer.write(replicate, _columns(block, design))
+        writer.write(replicate, _columns(block, run.design))
         arrivals += len(block.arrival_time)
         last = float(block.arrival_time[-1])
     writer.end_replicate(

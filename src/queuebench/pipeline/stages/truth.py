@@ -9,11 +9,8 @@ import pyarrow.parquet as pq
 
 from queuebench.base.arrow import table
 from queuebench.base.files import whole_file
-from queuebench.base.randomness import stream
-from queuebench.pipeline.stages.build import build_system, warmup
+from queuebench.pipeline.stages.build import Setup
 from queuebench.queueing.arrivals import relative_rate
-from queuebench.queueing.designs import build_design
-from queuebench.queueing.simulation import Run
 
 _FEWEST_BATCHES = 30
 _UNIT = 8192
@@ -83,13 +80,12 @@ def simulate_truth(cell, progress=lambda message: None, least_arrivals=0):
     -------
     TruthEstimate
     """
-    system = build_system(cell)
+    setup = Setup(cell)
     wanted = cell.experiment.truth
-    before = warmup(cell, system)
-    runs = [_pure_run(cell, system, arm, before) for arm in (0, 1)]
-    tally = _Units(cell, system, before, runs)
+    runs = [setup.pure(arm) for arm in (0, 1)]
+    tally = _Units(setup, runs)
     check_at = _FEWEST_BATCHES
-    records = (run.blocks(**_cap(cell, system)) for run in runs)
+    records = (run.blocks(**setup.length(wanted.max_arrivals)) for run in runs)
     for control, treatment in zip(*records, strict=True):
         tally.add(control, treatment)
         if tally.complete >= check_at:
@@ -109,22 +105,6 @@ def simulate_truth(cell, progress=lambda message: None, least_arrivals=0):
     return estimate
 
 
-def _pure_run(cell, system, arm, before):
-    def streams(purpose):
-        return stream(cell.seed, cell.name, "truth", purpose)
-
-    design = build_design("pure", {"treated": arm}, system.speeds, 0.5, streams, -before)
-    return Run(system, design, streams, before)
-
-
-def _cap(cell, system):
-    """Return the longest record: in arrivals, or in whole cycles where the rate varies."""
-    cap = cell.experiment.truth.max_arrivals
-    if system.amplitude:
-        return {"duration": system.cycle * max(1, int(cap / (cell.rate * system.cycle)))}
-    return {"arrivals": cap}
-
-
 class _Units:
     """Sums over consecutive units of the two runs, to be merged into batches.
 
@@ -132,12 +112,12 @@ class _Units:
     arrival rate.
     """
 
-    def __init__(self, cell, system, before, runs):
-        self._system = system
-        self._integrals = [_TimeIntegral(run) for run in runs] if system.replayed else None
-        self._rate = cell.rate
-        longest = max(1, cell.experiment.truth.max_arrivals // _FEWEST_BATCHES)
-        self._unit = min(longest, max(_UNIT, int(before * cell.rate)))
+    def __init__(self, setup, runs):
+        self._system = system = setup.system
+        self._integrals = [_TimeIntegral(run) for run in runs] if system.recorded else None
+        self._rate = system.rate
+        longest = max(1, setup.cell.experiment.truth.max_arrivals // _FEWEST_BATCHES)
+        self._unit = min(longest, max(_UNIT, int(setup.warmup * system.rate)))
         self._seen = 0
         self._sums = np.zeros((0, 7))
         # Of jobs, then of each arm responses, what averages over jobs to the time average of the

@@ -1,4 +1,4 @@
-"""What a replay needs of the queues: requirements rebuilt from a record, and the state it starts in.
+"""Queues rebuilt from a record: the requirements of its jobs, and the state it starts in.
 
 Under first come, first served a job is served from ``max(landing, previous departure at its server)`` to its
 own departure, so a record of landings, servers and departures holds every requirement: that time multiplied
@@ -9,31 +9,6 @@ import numpy as np
 
 from queuebench.base.jit import kernel
 from queuebench.queueing.dispatch import dispatch, grow, new_state
-from queuebench.queueing.information import encode
-from queuebench.queueing.system import System
-
-
-def structure_rules(structure):
-    """Return the dispatch kernel's numbers for a structure.
-
-    Parameters
-    ----------
-    structure : queuebench.queueing.structure.Structure
-
-    Returns
-    -------
-    queuebench.queueing.dispatch.Rules
-    """
-    information, age = encode(structure.information, structure.age)
-    return System(
-        speeds=structure.speeds,
-        rate=1.0,
-        policies=structure.policies,
-        policy_parameters=structure.policy_parameters,
-        travel_time=structure.travel_time,
-        information=information,
-        age=age,
-    ).rules()
 
 
 class Rebuilder:
