@@ -17,6 +17,8 @@ for figure in PLAN.figures:
             function=figure.function,
             scenarios=PLAN.scenarios[figure.of],
             each=figure.each,
+            given=PLAN.given(figure),
+            order=PLAN.order,
             code=code_of("draw_figures", figure.function),
         script:
             "../workflow/scripts/draw_figures.py"

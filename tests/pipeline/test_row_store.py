@@ -5,7 +5,6 @@ import re
 import pyarrow.parquet as pq
 import pytest
 
-from queuebench.estimators.common.disagreement import COMPARED_ESTIMATORS
 from queuebench.estimators.common.registry import all_estimators
 from queuebench.pipeline import jobs
 from queuebench.pipeline.jobs import row_keys
@@ -83,7 +82,9 @@ def test_every_estimator_alone_says_what_it_says_among_others(study, fresh):
     study.run(everything, 0, 1)
     assert study.simulated == 0
     # Fewer need no simulation, but where diagnostics compared one of those that went.
-    fewer = cell(estimators=[*names[::3], *COMPARED_ESTIMATORS])
+    fewer = cell(
+        estimators=[*names[::3], *(entry.name for entry in all_estimators() if entry.compared)]
+    )
     assert study.run(fewer, 0, 1) == fresh(fewer, 0, 1)
     assert study.simulated == 0
     study.run(everything, 0, 1)

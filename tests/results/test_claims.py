@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from queuebench.estimators.common.registry import roles
 from queuebench.results.claims.ab_tests import ab_test_evidence
 from queuebench.results.claims.comparison import Sample, difference, log_mse, log_sd, size_of_bias
 from queuebench.results.claims.verdicts import (
@@ -131,7 +132,7 @@ def verdicts(changes=None, truth=None, met=0.0, families=None, without=()):
         "truth": pd.DataFrame([{"scenario": "s", "load": 0.5, "response_control": 2.0, **truth}]),
     }  # fmt: skip
     families = families or {"s": ["homogeneous", "heavy_tailed", "delayed", "nonstationary"]}
-    table = claims_table(ab_test_evidence(tables, families))
+    table = claims_table(ab_test_evidence(tables, families, roles()))
     return table[table["where"] == "overall"].set_index("id")["verdict"]
 
 
@@ -202,7 +203,7 @@ def test_the_error_is_that_of_the_difference_judged(statistic, designs):
         gte = -1.0 + 0.1 * rng.normal()
         values = (-1.0 + 0.6 + first, -1.0 + 1.0 + 2.0 * second)
         pair = [
-            Sample({}, design, "e", np.nan, True, pd.Series(own), gte, 0.1)
+            Sample({}, design, "e", "", np.nan, True, pd.Series(own), gte, 0.1)
             for design, own in zip(designs, values, strict=True)
         ]
         found.append(difference(statistic, *pair))
@@ -213,7 +214,8 @@ def test_the_error_is_that_of_the_difference_judged(statistic, designs):
 def test_the_truths_error_cancels_between_biases_of_one_sign_and_counts_twice_otherwise():
     values = pd.Series([-0.5, -0.4, -0.6])
     above, below, other = (
-        Sample({}, "b", "e", np.nan, True, values + shift, -1.0, 0.3) for shift in (0.0, 0.2, -2.0)
+        Sample({}, "b", "e", "", np.nan, True, values + shift, -1.0, 0.3)
+        for shift in (0.0, 0.2, -2.0)
     )
     assert difference(size_of_bias, above, below)[1] == pytest.approx(0.0, abs=1e-12)
     spread = 2 * values.std() / np.sqrt(3)

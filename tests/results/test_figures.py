@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from queuebench.estimators.common.registry import roles
 from queuebench.results.figures.bias_decomposition import draw_bias_decomposition
 from queuebench.results.figures.bias_sd import draw_bias_sd
 from queuebench.results.figures.delay import draw_delay
@@ -41,7 +42,7 @@ ALIKE = {"naive": (0.0, 0.1), "replay": (0.0, 1e-16)}
 
 def test_two_equal_arms_leave_no_relative_error_to_draw():
     assert "no cell has an effect" in says(draw_mse_heatmap(table(ALIKE, gte=0.0)))
-    none = bias_decomposition(pd.DataFrame(), [])
+    none = bias_decomposition(pd.DataFrame(), [], {})
     assert "solved exactly" in says(draw_bias_decomposition(none))
 
 
@@ -73,7 +74,7 @@ def test_every_figure_is_drawn_at_the_studys_horizon():
     figure = draw_bias_sd(mse, "s")
     assert drawn(figure, dq.loc[10.0, "sd"])
     assert not drawn(figure, dq.loc[30.0, "sd"])
-    figure = draw_delay(mse)
+    figure = draw_delay(mse, roles())
     assert drawn(figure, dq.loc[10.0, "mean"])
     assert not drawn(figure, dq.loc[30.0, "mean"])
     figure = draw_truncation(mse, "s")
@@ -81,5 +82,5 @@ def test_every_figure_is_drawn_at_the_studys_horizon():
 
 
 def test_delays_are_drawn_with_whatever_estimators_there_are():
-    assert drawn(draw_delay(table({"naive": (0.5, 0.1)})), -1.0)
-    assert "naive or mixed_dq" in says(draw_delay(table({"group": (0.5, 0.1)})))
+    assert drawn(draw_delay(table({"naive": (0.5, 0.1)}), roles()), -1.0)
+    assert "naive or mixed_dq" in says(draw_delay(table({"group": (0.5, 0.1)}), roles()))

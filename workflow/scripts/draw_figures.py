@@ -10,4 +10,6 @@ draw_figures(
     snakemake.output,
     snakemake.params.scenarios,
     snakemake.params.each,
+    snakemake.params.given,
+    snakemake.params.order,
 )

@@ -200,6 +200,7 @@ def _kernel_error(sums, influence):
 
 @register(
     "wdq_coupled",
+    usual=True,
     design="bernoulli",
     uses_horizon=True,
     needs_choices=True,
@@ -213,6 +214,7 @@ def wdq_coupled(record, horizon):
 
 @register(
     "qdq_coupled",
+    usual=True,
     design="bernoulli",
     uses_horizon=True,
     needs_choices=True,
@@ -228,6 +230,8 @@ def qdq_coupled(record, horizon):
 
 @register(
     "mixed_dq_coupled",
+    compared="model_free",
+    usual=True,
     design="bernoulli",
     uses_horizon=True,
     needs_choices=True,

@@ -9,6 +9,10 @@ from queuebench.estimators.common.registry import Estimate, register, require_bo
 
 @register(
     "naive",
+    exact="arm difference",
+    role="baseline",
+    usual=True,
+    place=1,
     design="bernoulli",
     observed_costs=True,
     estimand="arm difference",
@@ -24,6 +28,9 @@ def naive(record, horizon=None):
 
 @register(
     "group",
+    role="halves",
+    usual=True,
+    place=2,
     design="group",
     observed_costs=True,
     estimand="effect",

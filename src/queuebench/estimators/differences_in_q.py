@@ -98,7 +98,16 @@ def mixed_effect(cost, moments, count, total):
     return mean[..., 1] - mean[..., 0]
 
 
-@register("wdq", design="bernoulli", uses_horizon=True, assumes=[*RANDOMISED, *ASSUMED_BY_FIT])
+@register(
+    "wdq",
+    exact="response",
+    role="response_cost",
+    usual=True,
+    place=8,
+    design="bernoulli",
+    uses_horizon=True,
+    assumes=[*RANDOMISED, *ASSUMED_BY_FIT],
+)
 def wdq(record, horizon):
     """Differences in Q with the fitted response-time cost."""
     return _weighted(record.windows(horizon), {Cost.FITTED: 1.0})
@@ -106,6 +115,9 @@ def wdq(record, horizon):
 
 @register(
     "wdq_markov",
+    exact="response",
+    usual=True,
+    place=7,
     design="bernoulli",
     uses_horizon=True,
     assumes=[*RANDOMISED, *ASSUMED_BY_FIT, "exponential"],
@@ -117,6 +129,9 @@ def wdq_markov(record, horizon):
 
 @register(
     "wdq_observed",
+    exact="response",
+    usual=True,
+    place=6,
     design="bernoulli",
     uses_horizon=True,
     observed_costs=True,
@@ -130,6 +145,10 @@ def wdq_observed(record, horizon):
 
 @register(
     "qdq",
+    exact="queue",
+    role="queue_cost",
+    usual=True,
+    place=5,
     design="bernoulli",
     uses_horizon=True,
     observed_costs=True,
@@ -143,6 +162,11 @@ def qdq(record, horizon):
 
 @register(
     "mixed_dq",
+    exact="mixture",
+    role="mixture",
+    compared="model_free",
+    usual=True,
+    place=10,
     design="bernoulli",
     uses_horizon=True,
     assumes=[*RANDOMISED, *ASSUMED_BY_FIT],
@@ -155,6 +179,9 @@ def mixed_dq(record, horizon):
 
 @register(
     "mixed_dq_markov",
+    exact="mixture",
+    usual=True,
+    place=9,
     design="bernoulli",
     uses_horizon=True,
     assumes=[*RANDOMISED, *ASSUMED_BY_FIT, "exponential"],

@@ -58,6 +58,7 @@ def dq_lambda(record, horizon):
 
 @register(
     "dq_lambda_coupled",
+    usual=True,
     design="bernoulli",
     uses_horizon=True,
     needs_choices=True,

@@ -20,7 +20,11 @@ to the longest horizons: one of four comparisons fails by chance in most records
 
 
 @register(
-    "mixed_dq_auto", design="bernoulli", needs_grid=True, assumes=[*RANDOMISED, *ASSUMED_BY_FIT]
+    "mixed_dq_auto",
+    exact="mixture",
+    design="bernoulli",
+    needs_grid=True,
+    assumes=[*RANDOMISED, *ASSUMED_BY_FIT],
 )
 def mixed_dq_auto(record, horizon=None):
     """`mixed_dq` at the horizon that Lepski's rule chooses from the study's grid.

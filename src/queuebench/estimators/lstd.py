@@ -48,6 +48,8 @@ TRACE = 0.95
 
 @register(
     "lstd_dq",
+    compared="model_based",
+    usual=True,
     design="bernoulli",
     needs_choices=True,
     needs_constant_rate=True,

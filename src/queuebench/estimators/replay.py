@@ -127,6 +127,9 @@ class Replay:
 
 @register(
     "replay",
+    compared="structural",
+    role="resimulation",
+    usual=True,
     design="bernoulli",
     needs_structure=True,
     nanoseconds=400.0,

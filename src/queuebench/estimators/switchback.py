@@ -17,7 +17,15 @@ from queuebench.estimators.common.registry import Estimate, EstimationError, reg
 
 
 @register(
-    "switchback", design="switchback", observed_costs=True, estimand="effect", assumes=[], rank=3
+    "switchback",
+    role="blocks",
+    usual=True,
+    place=3,
+    design="switchback",
+    observed_costs=True,
+    estimand="effect",
+    assumes=[],
+    rank=3,
 )
 def switchback(record, horizon=None):
     """Mean response of all jobs that arrive in treated blocks minus that of the control blocks."""
@@ -26,6 +34,9 @@ def switchback(record, horizon=None):
 
 @register(
     "switchback_burn_in",
+    role="later_blocks",
+    usual=True,
+    place=4,
     design="switchback",
     observed_costs=True,
     estimand="effect",

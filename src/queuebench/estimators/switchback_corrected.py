@@ -53,6 +53,8 @@ class Sums(NamedTuple):
 
 @register(
     "switchback_corrected",
+    role="corrected_blocks",
+    usual=True,
     design="switchback",
     observed_costs=True,
     estimand="effect",

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from queuebench.estimators.common.record import Record
+from queuebench.estimators.common.registry import in_role
 from queuebench.estimators.common.setting import Setting
 from queuebench.logs import report
 from queuebench.logs.checks.arrivals import judge_arrivals
@@ -182,7 +183,10 @@ def _service_findings(record, config, rows, service):
         return []
     applied = list(dict.fromkeys(row["estimator"] for row in rows))
     found = check_requirements(record, applied, first_come=service.first_come)
-    return [*found, *(check_explained(record, applied) if "wdq" in applied else [])]
+    return [
+        *found,
+        *(check_explained(record, applied) if in_role("response_cost").name in applied else []),
+    ]
 
 
 def _sees_all(entry, others):

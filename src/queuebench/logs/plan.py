@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from queuebench.estimators.common.registry import in_role
 from queuebench.logs.checks.replay_check import REJECTED
 from queuebench.logs.errors import LogError
 from queuebench.logs.headline import UNSURE
@@ -96,7 +97,7 @@ def plan_log(analysis, width=None, effect=None):
     width = abs(effect) if width is None else width
     n = analysis.replicate.arrivals
     biases = _biases(rows, made)
-    naive = next((row for row in rows if row["estimator"] == "naive"), None)
+    naive = next((row for row in rows if row["estimator"] == in_role("baseline").name), None)
     return LogPlan(
         effect,
         made.estimator,
@@ -198,7 +199,7 @@ def _row(row, n, effect, width, naive, biases):
             else float(arrivals_for_sign(effect + bias, se**2 * n, effect))
         ),
         "beats_naive_from": (
-            None if naive in (None, row) else _beats(se, bias, naive, biases["naive"], n)
+            None if naive in (None, row) else _beats(se, bias, naive, biases[naive["estimator"]], n)
         ),
     }
 
@@ -222,7 +223,7 @@ def _left_out(rows, without_spread, analysis):
         )
     forbidden = {row["estimator"] for row in analysis.rows if row["main"] and row["forbidden"]}
     names = [name for name in dict.fromkeys(row["estimator"] for row in analysis.rows)
-             if name in forbidden and name != "replay"]  # fmt: skip
+             if name in forbidden and name != in_role("resimulation").name]  # fmt: skip
     if names:
         reasons = {found.text for found in analysis.findings if found.forbids}
         yield f"{', '.join(names)} left out: {'; '.join(sorted(reasons))}"
@@ -252,7 +253,7 @@ def _cautions(rows, made, given, effect, biases):
             "are differences to the slope, and lengths that depend on the effect may be far off"
             f"{'' if given else ': give --effect'}"
         )
-    if math.isnan(biases.get("naive", 0.0)):
+    if math.isnan(biases.get(in_role("baseline").name, 0.0)):
         yield (
             f"naive differs from {name} by less than their noise, so what its bias decides is undetermined"
         )

@@ -281,7 +281,8 @@ def _check_stability(cell, system, arm):
     for where, speeds, rate in pools:
         overload = find_overload(speeds, rate, name, parameters)
         if overload:
-            known = "unstable" if name != "join_idle_queue" else "not known to be stable"
+            certain = policy(name).overload_is_certain
+            known = "unstable" if certain else "not known to be stable"
             _refuse(cell, key, f"{name} is {known}{where}: {overload}")
     shape = getattr(cell.experiment.service, "shape", None)
     heavy = shape is not None and shape <= _INFINITE_VARIANCE

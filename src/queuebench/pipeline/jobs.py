@@ -10,10 +10,10 @@ from importlib.metadata import version
 
 import queuebench.estimators  # noqa: F401 (importing registers)
 from queuebench.base.yaml_text import YamlError, read_yaml
-from queuebench.estimators.common.disagreement import COMPARED_ESTIMATORS
 from queuebench.estimators.common.registry import all_estimators
 from queuebench.estimators.common.setting import applying, truth_arrivals
 from queuebench.pipeline.fingerprint import fingerprint
+from queuebench.pipeline.stages.exact import choices
 from queuebench.queueing.policies import policy
 from queuebench.queueing.workload import content_hash
 
@@ -85,11 +85,12 @@ def row_keys(cell):
 
 
 def _keys_of_design(common, cell, kind):
+    entries = applying(cell, kind)
     estimates = {
         entry.name: _digest(common, entry.name, fingerprint(None, entry.function.__module__))
-        for entry in applying(cell, kind)
+        for entry in entries
     }
-    compared = sorted(COMPARED_ESTIMATORS & estimates.keys())
+    compared = sorted(entry.name for entry in entries if entry.compared)
     diagnostics = _digest(common, [estimates[name] for name in compared])
     return {"estimates": estimates, "diagnostics": diagnostics}
 
@@ -119,11 +120,6 @@ def external_code(log, script):
     return fingerprint(script, *estimators, *_described_policies(log.config))
 
 
-def structural_estimators():
-    """Return the names of the estimators that are told the structure of the system."""
-    return [entry.name for entry in all_estimators() if entry.needs_structure]
-
-
 def exact_params(cell, script):
     """Return settings and code of a job that solves a cell exactly."""
     values = cell.to_dict("system", "control", "treatment", "truth", "horizons")
@@ -131,7 +127,8 @@ def exact_params(cell, script):
     truth = values["experiment"]["truth"]
     values["experiment"]["truth"] = {name: truth[name] for name in _EXACT_ALONE}
     values["seed"] = 0  # No randomness enters: another seed solves nothing again.
-    return {"cell": values, "code": fingerprint(script)}
+    # How many queues an arm reads is said by its policy, whose rule the oracle does not run.
+    return {"cell": values, "choices": choices(cell), "code": fingerprint(script)}
 
 
 def loss_settings(study):

@@ -1,7 +1,9 @@
 """What a study asks of the workflow: its cells and batches, their files and resources, and its targets."""
 
+from queuebench.estimators import all_estimators
+from queuebench.estimators.common.registry import roles
 from queuebench.pipeline.cost import estimation_cost
-from queuebench.pipeline.jobs import loss_settings, structural_estimators
+from queuebench.pipeline.jobs import loss_settings
 from queuebench.pipeline.resources import job_minutes
 from queuebench.pipeline.stages import exact
 from queuebench.pipeline.stages.loss_network import SCHEMAS
@@ -149,7 +151,7 @@ class StudyPlan:
                 found[name] = f"results/{name}.parquet"
             found |= {name: f"results/tables/{name}.csv" for name in ("mse", "coverage", "winners")}
         if self.exact:
-            found["exact"] = [f"results/exact/{cell}.json" for cell in self.exact]
+            found["solved"] = [f"results/exact/{cell}.json" for cell in self.exact]
             found["decomposition"] = "results/tables/bias_decomposition.csv"
         if self.servers:
             for name in ("regret", "regret_decomposition", "single_use"):
@@ -166,15 +168,18 @@ class StudyPlan:
         """What a reader must know about scenarios, by name."""
         return {cell.scenario: said for cell in self.cells.values() if (said := notes(cell))}
 
-    def given(self, table: Table) -> dict:
-        """Return what else of the study a table needs."""
+    def given(self, shown: Table | Figure) -> dict:
+        """Return what else of the study and of the estimators a table or figure needs."""
+        entries = all_estimators()
         known = {
             "notes": lambda: self.notes,
             "seed": lambda: self.study.seed,
-            "structural": structural_estimators,
+            "structural": lambda: [entry.name for entry in entries if entry.needs_structure],
+            "exact": lambda: {entry.name: entry.exact for entry in entries if entry.exact},
+            "roles": roles,
             "families": lambda: {c.scenario: families(c) for c in self.cells.values()},
         }
-        return {name: known[name]() for name in table.given}
+        return {name: known[name]() for name in shown.given}
 
     @property
     def tables(self) -> list[Table]:
@@ -189,6 +194,12 @@ class StudyPlan:
     @property
     def _shown(self):
         return [one for one in CATALOGUE if self.scenarios[one.of]]
+
+    @property
+    def order(self) -> list[str]:
+        """The estimators that have a place in figures, in its order."""
+        placed = [entry for entry in all_estimators() if entry.place]
+        return [entry.name for entry in sorted(placed, key=lambda entry: entry.place)]
 
     @property
     def targets(self) -> list[str]:

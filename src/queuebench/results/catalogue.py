@@ -73,6 +73,8 @@ class Figure:
         What the report calls a figure of several scenarios together.
     beside : bool
         Whether it is drawn from the table of its name, whose rule has that name already.
+    given : tuple of str
+        As of `Table`.
     """
 
     name: str
@@ -83,6 +85,7 @@ class Figure:
     each: bool = False
     label: str = "all"
     beside: bool = False
+    given: tuple[str, ...] = ()
 
     def __post_init__(self):
         if not self.function:
@@ -107,8 +110,9 @@ CATALOGUE = [
     Table(
         "bias_decomposition",
         f"{_TABLES}.bias_decomposition:bias_decomposition",
-        ("estimates", "exact"),
+        ("estimates", "solved"),
         {"table": ("bias_decomposition.csv", "Bias taken apart")},
+        given=("exact",),
         of="exact",
     ),
     Table(
@@ -156,7 +160,7 @@ CATALOGUE = [
         f"{_TABLES}.claims:claims_files",
         (*_EXPERIMENTS, "diagnostics", "regret", "regret_decomposition", "single_use"),
         {"csv": ("claims.csv", "Claims"), "md": ("claims.md", "")},
-        given=("families",),
+        given=("families", "roles"),
         of="any",
     ),
     Figure("violins", "Estimates", inputs=_EXPERIMENTS, each=True),
@@ -164,7 +168,7 @@ CATALOGUE = [
     Figure("mse_by_length", "Error by length of the experiment", each=True),
     Figure("mse_heatmap", "Mean squared error"),
     Figure("truncation", "Truncation horizon", of="many_horizons", each=True),
-    Figure("delay", "Delayed information", of="delayed", label="all delayed"),
+    Figure("delay", "Delayed information", of="delayed", label="all delayed", given=("roles",)),
     Figure(
         "bias_decomposition",
         "Bias taken apart",

@@ -20,15 +20,7 @@ import numpy as np
 
 from queuebench.estimators.common.hotelling import hotelling
 from queuebench.estimators.common.inference import batch_means_error
-
-COMPARED = {
-    "structural": ("replay",),
-    "model_based": ("lstd_dq",),
-    "model_free": ("mixed_dq_coupled", "mixed_dq"),
-}
-"""Kinds of assumptions, and the estimators that may stand for them, the first at hand."""
-
-COMPARED_ESTIMATORS = {name for names in COMPARED.values() for name in names}
+from queuebench.estimators.common.registry import COMPARED, compared_estimators
 
 PAIRS = tuple(combinations(COMPARED, 2))
 
@@ -66,7 +58,7 @@ def disagreement(estimates):
     -------
     Disagreement
     """
-    names = {kind: _first(estimates, known) for kind, known in COMPARED.items()}
+    names = {kind: _first(estimates, known) for kind, known in compared_estimators().items()}
     names = {kind: name for kind, name in names.items() if name is not None}
     parts, batches = _aligned({kind: estimates[name] for kind, name in names.items()})
     t = {pair: _student(parts, *pair) for pair in PAIRS}

@@ -5,7 +5,7 @@ whatever it needs from the record; what several estimators need is computed once
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -31,6 +31,23 @@ ASSUMPTIONS = {
 
 RANDOMISED = ("independent_assignment", "constant_share")
 """What is assumed where arms are compared by weights that one probability of treatment gives."""
+
+
+EXACT = ("arm difference", "response", "queue", "mixture")
+"""What the exact oracle knows of an estimator: the mean difference of the arms, or Differences in Q truncated
+at its horizon with the response-time cost, the queue-length cost or a mixture of both."""
+
+COMPARED = ("structural", "model_based", "model_free")
+"""Kinds of assumptions whose estimates are compared: the structure of the system, queue lengths as its state,
+and neither."""
+
+ROLES = (
+    "baseline", "queue_cost", "response_cost", "mixture", "halves", "blocks", "later_blocks",
+    "corrected_blocks", "resimulation",
+)  # fmt: skip
+"""Parts of which claims, reports and figures speak, each played by one estimator: the comparison made without
+a thought; Differences in Q with one cost, the other, and both; two halves of the servers; switchback with
+whole blocks, with their later parts, and corrected for what carries over; running the record again."""
 
 
 class Estimate(NamedTuple):
@@ -122,40 +139,72 @@ class Estimator:
     nanoseconds : float
         About how much CPU time it takes per arrival (and horizon, if it uses one) beside the others, as
         `make bench` prints it; for telling what a study will cost.
-    estimand : {"effect", "slope", "arm difference"}
-        See `ESTIMANDS`.
-    assumes : frozenset of str
+    estimand : str
+        One of `ESTIMANDS`.
+    assumes : collection of str
         Keys of `ASSUMPTIONS`; where one is false its estimates mislead.
     rank : int
         Place among those that may stand for a log as its one number, 1 before 2; 0 for those that may not:
         what they rest on is not tested on the log, or they are known to mislead. A place is given by what
         is known of bias, not by spread.
+    usual : bool
+        Whether it is used on a log whose description asks for none: quick, neither erratic nor known to
+        mislead.
+    exact : str
+        One of `EXACT`, empty where the oracle does not know what it estimates.
+    compared : str
+        One of `COMPARED` that it may stand for, the first by rank at hand; else empty.
+    role : str
+        One of `ROLES`, or empty.
+    place : int
+        Place in figures; those without one (0) follow in alphabetical order.
+
+    Raises
+    ------
+    ValueError
+        If a word is not a known one.
     """
 
     name: str
     function: Callable
     design: str
-    uses_horizon: bool
-    needs_cycle: bool
-    needs_grid: bool
-    observed_costs: bool
+    uses_horizon: bool = False
+    needs_cycle: bool = False
+    needs_grid: bool = False
+    observed_costs: bool = False
     needs_choices: bool = False
     needs_structure: bool = False
     needs_constant_rate: bool = False
     nanoseconds: float = 8.0
     estimand: str = "slope"
-    assumes: frozenset[str] = frozenset(ASSUMPTIONS)
+    assumes: Collection[str] = tuple(ASSUMPTIONS)
     rank: int = 0
+    usual: bool = False
+    exact: str = ""
+    compared: str = ""
+    role: str = ""
+    place: int = 0
+
+    def __post_init__(self):
+        object.__setattr__(self, "assumes", frozenset(self.assumes))
+        for what, words, known in (
+            ("estimand", [self.estimand], ESTIMANDS),
+            ("assumption", self.assumes, ASSUMPTIONS),
+            ("exact answer", [self.exact], ("", *EXACT)),
+            ("comparison", [self.compared], ("", *COMPARED)),
+            ("role", [self.role], ("", *ROLES)),
+        ):
+            if unknown := set(words) - set(known):
+                raise ValueError(
+                    f"{self.name}: no {what} is named {min(unknown)!r}; known are "
+                    + ", ".join(filter(None, known))
+                )
 
 
 _ESTIMATORS: dict[str, Estimator] = {}
 
 
-def register(
-    name, *, design, uses_horizon=False, needs_cycle=False, needs_grid=False, observed_costs=False,
-    needs_choices=False, needs_structure=False, needs_constant_rate=False, nanoseconds=8.0,
-    estimand="slope", assumes=tuple(ASSUMPTIONS), rank=0,
-):  # fmt: skip
+def register(name: str, **attributes):
     """Return a decorator that registers an estimator for records of a kind of design.
 
     The keywords are the attributes of `Estimator`. One that does not say what it assumes is taken to assume
@@ -164,24 +213,35 @@ def register(
     Raises
     ------
     ValueError
-        If the name is taken, or the estimand or an assumption is not a known one.
+        If the name or the role is taken, or a word is not a known one.
     """
-    if estimand not in ESTIMANDS:
-        raise ValueError(f"{name}: no estimand is named {estimand!r}; known are {ESTIMANDS}")
-    if unknown := set(assumes) - set(ASSUMPTIONS):
-        raise ValueError(f"{name}: no assumption is named {min(unknown)!r}; see ASSUMPTIONS")
 
     def decorate(function):
+        entry = Estimator(name, function, **attributes)
         if name in _ESTIMATORS:
             raise ValueError(f"an estimator named {name} is registered already")
-        _ESTIMATORS[name] = Estimator(
-            name, function, design, uses_horizon, needs_cycle, needs_grid, observed_costs,
-            needs_choices, needs_structure, needs_constant_rate, nanoseconds, estimand,
-            frozenset(assumes), rank,
-        )  # fmt: skip
+        if entry.role and any(entry.role == other.role for other in _ESTIMATORS.values()):
+            raise ValueError(f"{name}: {in_role(entry.role).name} is the {entry.role} already")
+        _ESTIMATORS[name] = entry
         return function
 
     return decorate
+
+
+def in_role(role: str) -> Estimator:
+    """Return the estimator that plays one of `ROLES`."""
+    return next(entry for entry in _ESTIMATORS.values() if entry.role == role)
+
+
+def roles() -> dict[str, str]:
+    """Return the name of the estimator in each of `ROLES`."""
+    return {role: in_role(role).name for role in ROLES}
+
+
+def compared_estimators() -> dict[str, list[str]]:
+    """Return by kind of assumptions the names of those that may stand for it, the first choice first."""
+    entries = sorted(_ESTIMATORS.values(), key=lambda entry: entry.rank)
+    return {kind: [e.name for e in entries if e.compared == kind] for kind in COMPARED}
 
 
 def known_estimators():

@@ -10,7 +10,7 @@ import math
 from scipy.special import stdtr
 
 from queuebench.estimators.common.disagreement import compare, disagreement
-from queuebench.estimators.common.registry import assuming
+from queuebench.estimators.common.registry import assuming, in_role
 from queuebench.logs.checks.replay_check import LEVEL as REPLAYED
 from queuebench.logs.findings import NOTE, WARNING, Finding
 
@@ -113,13 +113,12 @@ def _burn_ins(estimates):
 
     At most two comparisons: all jobs against the best correction at hand, and the two corrections.
     """
-    plain, cut, corrected = (
-        estimates.get(name) for name in ("switchback", "switchback_burn_in", "switchback_corrected")
-    )
-    better, name = (corrected, "switchback_corrected") if corrected else (cut, "switchback_burn_in")
+    names = [in_role(role).name for role in ("blocks", "later_blocks", "corrected_blocks")]
+    plain, cut, corrected = map(estimates.get, names)
+    better, name = (corrected, names[2]) if corrected else (cut, names[1])
     findings = []
     if plain and better:
-        findings += _carry_over(*compare(plain, better), name, better.value - plain.value)
+        findings += _carry_over(*compare(plain, better), names[0], name, better.value - plain.value)
     if cut and corrected:
         t, freedom = compare(cut, corrected)
         # Without a burn-in the two comparisons are one.
@@ -128,18 +127,18 @@ def _burn_ins(estimates):
     return findings
 
 
-def _carry_over(t, freedom, better, difference):
+def _carry_over(t, freedom, plain, better, difference):
     if math.isnan(t):
         return []
     p_value = float(2 * stdtr(freedom, -abs(t)))
     if p_value < LEVEL:
         text = (
-            f"switchback and {better} differ by {abs(t):.3g} standard errors of their difference "
-            f"(p = {p_value:.2g}): blocks begin with what the other arm left, which switchback counts"
+            f"{plain} and {better} differ by {abs(t):.3g} standard errors of their difference "
+            f"(p = {p_value:.2g}): blocks begin with what the other arm left, which {plain} counts"
         )
-        return [Finding(WARNING, "carry_over", 2, text, ("switchback",))]
+        return [Finding(WARNING, "carry_over", 2, text, (plain,))]
     text = (
-        f"switchback and {better} agree within their errors (p = {p_value:.2g}); that a carry-over between "
+        f"{plain} and {better} agree within their errors (p = {p_value:.2g}); that a carry-over between "
         f"blocks is not seen does not mean that there is none{_hidden(t, difference)}"
     )
     return [Finding(NOTE, "no_carry_over_seen", 2, text)]

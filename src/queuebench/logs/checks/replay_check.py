@@ -2,9 +2,11 @@
 
 import math
 
+from queuebench.estimators.common.registry import in_role
 from queuebench.estimators.replay import LEVEL
 from queuebench.logs.findings import NOTE, WARNING, Finding
 from queuebench.logs.read.description import ARMS
+from queuebench.queueing.policies import policy
 from queuebench.queueing.stability import find_overload
 
 REJECTED = "replay_rejected"
@@ -33,7 +35,7 @@ def check_stability(structure, rate, services):
     for arm, name, given in zip(ARMS, structure.policies, structure.policy_parameters, strict=True):
         overload = find_overload(structure.speeds / requirement, rate, name, given)
         if overload:
-            known = "not known to be" if name == "join_idle_queue" else "not"
+            known = "not" if policy(name).overload_is_certain else "not known to be"
             text = (
                 f"the {arm} policy {name} alone is {known} stable: the {overload.servers} slowest servers "
                 f"are sent at least {overload.flow:.4g} jobs per time unit and serve only "
@@ -58,7 +60,8 @@ def check_replay(rows, config):
     """
     if config.structure is None:
         return []
-    row = next((row for row in rows if row["estimator"] == "replay"), None)
+    replay = in_role("resimulation").name
+    row = next((row for row in rows if row["estimator"] == replay), None)
     if row is None:
         text = (
             "the description gives a structure, but nothing was replayed: replay needs a Bernoulli "
@@ -74,7 +77,7 @@ def check_replay(rows, config):
             "replay fails to reproduce the experiment as it was run "
             f"(p = {p_value:.2g}); do not believe it"
         )
-        return [Finding(WARNING, REJECTED, row["arrivals"], text, ("replay",))]
+        return [Finding(WARNING, REJECTED, row["arrivals"], text, (replay,))]
     text = (
         f"replay reproduces the experiment as it was run (p = {p_value:.2g}, below {LEVEL:g} it would "
         "fail)"

@@ -6,7 +6,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_valida
 
 from queuebench.base.errors import StudyError
 from queuebench.base.yaml_text import YamlError, read_yaml
-from queuebench.estimators import known_estimators
+from queuebench.estimators import all_estimators, known_estimators
 from queuebench.logs.errors import LogError, about
 from queuebench.logs.read.clock import UNITS
 from queuebench.queueing.policies.arguments import find_fault
@@ -18,13 +18,6 @@ ARMS = ("control", "treatment")
 Unit = Literal[tuple(UNITS)]
 Label = str | bool | int | float
 Moment = int | float | str
-
-USUAL = (
-    "naive", "wdq", "wdq_markov", "wdq_observed", "qdq", "mixed_dq", "mixed_dq_markov",
-    "wdq_coupled", "qdq_coupled", "mixed_dq_coupled", "dq_lambda_coupled", "lstd_dq",
-    "replay", "group", "switchback", "switchback_burn_in", "switchback_corrected",
-)  # fmt: skip
-"""Estimators for the person with one experiment: quick, and neither erratic nor known to mislead."""
 
 _MOST_TIMES_FASTER = 1e6
 """Bound on the ratio of two speeds, beyond which rounding would decide."""
@@ -241,7 +234,7 @@ class LogConfig(_Strict):
         None, description="How jobs are dispatched and served; with it the record is replayed."
     )
     estimators: list[str] | Literal["all"] = Field(
-        list(USUAL),
+        default_factory=lambda: [entry.name for entry in all_estimators() if entry.usual],
         min_length=1,
         description="Estimators by name, or all; those of them that the log allows are applied.",
     )

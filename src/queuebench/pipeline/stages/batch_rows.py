@@ -4,7 +4,7 @@ import pyarrow.parquet as pq
 
 from queuebench.base.arrow import table
 from queuebench.base.files import whole_file
-from queuebench.estimators.common.disagreement import COMPARED_ESTIMATORS
+from queuebench.estimators.common.registry import all_estimators
 from queuebench.pipeline.stages.diagnostics import DIAGNOSTICS_SCHEMA
 from queuebench.pipeline.stages.estimate import ESTIMATES_SCHEMA, Wanted, asked_for
 from queuebench.pipeline.stages.row_store import RowStore, store_of
@@ -58,7 +58,7 @@ class Rows:
         """Return what is still to be computed of a record, as `Wanted`."""
         undiagnosed = (design, replicate) not in self._diagnostics.rows
         # More goes into a comparison of estimates than their rows say.
-        again = COMPARED_ESTIMATORS if undiagnosed else ()
+        again = {entry.name for entry in all_estimators() if entry.compared and undiagnosed}
         missing = (
             name
             for name, horizon in self._asked[design]

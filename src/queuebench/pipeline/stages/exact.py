@@ -5,6 +5,7 @@ import json
 from queuebench.base.files import whole_file
 from queuebench.base.progress import Progress
 from queuebench.queueing.oracle import NotSolvedError, TooManyStatesError, solve
+from queuebench.queueing.policies import policy
 
 
 def choices(cell):
@@ -28,9 +29,10 @@ def choices(cell):
 
 
 def _sampled(arm, experiment):
-    if arm.policy == "join_shortest_queue":
-        return experiment.system.servers
-    return arm.parameters.get("d") if arm.policy == "power_of_d" else None
+    entry = policy(arm.policy)
+    if not entry.joins_shortest:
+        return None
+    return entry.samples(experiment.system.servers, **arm.parameters)
 
 
 def solve_cell(cell):

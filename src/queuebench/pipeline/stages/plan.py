@@ -12,6 +12,7 @@ import pandas as pd
 
 from queuebench.base.files import scratch_folder
 from queuebench.estimators import all_estimators
+from queuebench.estimators.common.registry import in_role
 from queuebench.pipeline.stages.batches import simulate_and_estimate
 from queuebench.pipeline.stages.truth import simulate_truth
 from queuebench.results.lengths import LENGTHS, TWO_SIDED, arrivals_for_width, table_text
@@ -70,7 +71,7 @@ def plan_cell(cell, replicates, width, progress=lambda message: None):
 
 
 def _beats_naive(table):
-    naive = table[table["estimator"] == "naive"]
+    naive = table[table["estimator"] == in_role("baseline").name]
     if len(naive) == 0:
         return math.nan
     b2 = np.maximum(0.0, table["bias"] ** 2 - table["bias_se"] ** 2)
@@ -104,7 +105,7 @@ def plan_text(cell, gte, table, width):
             "bias": f"{row['bias']:+.3g}" if abs(row["bias"]) > TWO_SIDED * row["bias_se"] else "",
             "spread": row["sd"],
             "beats_naive_from": (
-                None if row["estimator"] == "naive" else row["beats_naive_from"]
+                None if row["estimator"] == in_role("baseline").name else row["beats_naive_from"]
             ),
         }
         for row in table.to_dict("records")

@@ -13,4 +13,9 @@ def _first_idle(permutation, start, size, parameters, seen, speeds, turn, pool, 
 
 
 # When no server is idle it routes at random, so the sufficient condition is that of random routing.
-register("join_idle_queue", samples=lambda size: size, capacity=every_server_alone)(_first_idle)
+register(
+    "join_idle_queue",
+    samples=lambda size: size,
+    capacity=every_server_alone,
+    overload_is_certain=False,
+)(_first_idle)

@@ -35,10 +35,12 @@ register(
     samples=lambda size, d: d,
     capacity=sampled_subsets,
     evenly_blind=lambda d: d == 1,
+    joins_shortest=True,
 )(_shortest)
 
 register(
     "join_shortest_queue",
     samples=lambda size: size,
     capacity=lambda speeds: sampled_subsets(speeds, len(speeds)),
+    joins_shortest=True,
 )(_shortest_of_all)

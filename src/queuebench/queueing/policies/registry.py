@@ -50,8 +50,8 @@ class Policy:
     rule : Callable
         ``rule(permutation, start, size, parameters, seen, speeds, turn, pool, uniform) -> server``,
         compiled; see `register`.
-    parameters : tuple of Parameter
-        What a study gives.
+    module : str
+        Where the rule is defined.
     samples : Callable
         ``samples(size, **parameters) -> int``: how many entries of the permutation of a pool of
         `size` servers the policy reads.
@@ -59,23 +59,29 @@ class Policy:
         ``capacity(speeds, **parameters) -> list of (servers, share, capacity)``, see
         `queuebench.queueing.policies.capacity`: the policy is stable if for each entry
         ``rate * share < capacity``.
+    parameters : tuple of Parameter
+        What a study gives.
     evenly_blind : Callable
         ``evenly_blind(**parameters) -> bool``: whether every server gets the same flow whatever its
         length (random routing, round robin).
     randomised : bool
         Whether the rule reads the random number it is given.
-    module : str
-        Where the rule is defined.
+    joins_shortest : bool
+        Whether it takes the shortest of the queues it reads, ties at random: then the exact oracle knows it.
+    overload_is_certain : bool
+        Whether it is unstable where `capacity` says so; else it is then not known to be stable.
     """
 
     name: str
     rule: Callable
-    parameters: tuple[Parameter, ...]
+    module: str
     samples: Callable
     capacity: Callable
-    evenly_blind: Callable
-    randomised: bool
-    module: str
+    parameters: tuple[Parameter, ...] = ()
+    evenly_blind: Callable = lambda **_: False
+    randomised: bool = False
+    joins_shortest: bool = False
+    overload_is_certain: bool = True
 
 
 _POLICIES: dict[str, Policy] = {}
@@ -83,10 +89,8 @@ _CODES: dict[str, int] = {}
 """By name, once the kernel is declared; from then on nothing can be registered."""
 
 
-def register(
-    name, *, parameters=(), samples, capacity, evenly_blind=lambda **_: False, randomised=False
-):
-    """Return a decorator that registers a rule under a name.
+def register(name: str, **attributes):
+    """Return a decorator that registers a rule under a name; the keywords are attributes of `Policy`.
 
     The rule is compiled into the kernel and called for every arrival as ``rule(permutation, start,
     size, parameters, seen, speeds, turn, pool, uniform)``; it returns a server's number. The arm's
@@ -114,16 +118,7 @@ def register(
                 f"the dispatch policy {name} comes too late, the kernel is declared already; import "
                 f"{rule.__module__} before queuebench.queueing.dispatch"
             )
-        _POLICIES[name] = Policy(
-            name,
-            inlined(rule),
-            tuple(parameters),
-            samples,
-            capacity,
-            evenly_blind,
-            randomised,
-            rule.__module__,
-        )
+        _POLICIES[name] = Policy(name, inlined(rule), rule.__module__, **attributes)
         return rule
 
     return decorate

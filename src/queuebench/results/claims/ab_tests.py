@@ -18,7 +18,7 @@ from queuebench.results.claims.verdicts import Claim, Evidence
 from queuebench.results.tables.rows import CELL
 
 SOURCE = "Jia, Johari, Si, Zheng, arXiv 2605.29641 (summary)"
-_RIVALS = ("naive", "group", "qdq", "wdq", "switchback", "switchback_burn_in")
+_RIVALS = ("baseline", "halves", "queue_cost", "response_cost", "blocks", "later_blocks")
 _SHORT = 10.0
 _CLAIMED = 30.0
 """The horizons the claims are about, in mean service times, whichever the study's main one is."""
@@ -37,7 +37,7 @@ def _claim(identifier, text):
     return decorate
 
 
-def ab_test_evidence(tables, families):
+def ab_test_evidence(tables, families, roles):
     """Return the claims about A/B tests with their evidence.
 
     Parameters
@@ -47,13 +47,16 @@ def ab_test_evidence(tables, families):
     families : dict of str to list of str
         For every scenario the families it belongs to, see `queuebench.study.families`.
 
+    roles : dict of str to str
+        Estimator by role, see `queuebench.estimators.common.registry.ROLES`.
+
     Returns
     -------
     list of (Claim, list of Evidence)
     """
     # An A/A scenario has no effect, so no claim about effects is about it.
     families = {scenario: own for scenario, own in families.items() if "aa" not in own}
-    tables = tables | {"samples": samples(tables["estimates"], tables["truth"])}
+    tables = tables | {"samples": samples(tables["estimates"], tables["truth"], roles)}
     return [(claim, gather(tables, families)) for claim, gather in _CLAIMS]
 
 
@@ -71,8 +74,8 @@ def _cells(tables, scenarios):
         yield dict(place), cell
 
 
-def _named(cell, estimator):
-    return next((sample for sample in cell if sample.estimator == estimator), None)
+def _in_role(cell, role):
+    return next((sample for sample in cell if sample.role == role), None)
 
 
 def _log_ratio(what, statistic, above, below, low, high):
@@ -96,7 +99,7 @@ def _less_bias_than(rival, own, at=""):
 def _naive_underestimates(tables, families):
     found = []
     for place, cell in _cells(tables, families):
-        naive = _named(cell, "naive")
+        naive = _in_role(cell, "baseline")
         if naive is None or abs(naive.gte) <= 4 * naive.gte_se:
             continue
         # Positive where the naive mean lies between zero and the effect; a wrong sign is no
@@ -112,7 +115,7 @@ def _naive_underestimates(tables, families):
 )
 def _same_queues(tables, families):
     rows = tables["diagnostics"]
-    mixed = {sample.design for sample in tables["samples"] if sample.estimator == "naive"}
+    mixed = {sample.design for sample in tables["samples"] if sample.role == "baseline"}
     found = []
     for key, cell in rows[rows["design"].isin(mixed)].groupby(CELL, sort=False):
         met = cell["in_system_treated"] / cell["in_system_control"] - 1.0
@@ -126,11 +129,11 @@ def _same_queues(tables, families):
     return found
 
 
-def _less_bias(estimator):
+def _less_bias(role):
     def gather(tables, families):
         found = []
         for _, cell in _cells(tables, families):
-            naive, own = _named(cell, "naive"), _named(cell, estimator)
+            naive, own = _in_role(cell, "baseline"), _in_role(cell, role)
             if naive is not None and own is not None:
                 found.append(_less_bias_than(naive, own))
         return found
@@ -138,28 +141,26 @@ def _less_bias(estimator):
     return gather
 
 
-for _estimator in ("qdq", "wdq"):
-    _claim(f"{_estimator}_less_bias", f"{_estimator} has less bias than naive.")(
-        _less_bias(_estimator)
-    )
+_claim("qdq_less_bias", "qdq has less bias than naive.")(_less_bias("queue_cost"))
+_claim("wdq_less_bias", "wdq has less bias than naive.")(_less_bias("response_cost"))
 
 
 def _spreads(tables, scenarios, below, low, high):
     """Evidence about the standard deviation of qdq and wdq over that of another estimator."""
     found = []
     for _, cell in _cells(tables, scenarios):
-        other = _named(cell, below)
-        for name in ("qdq", "wdq"):
-            own = _named(cell, name)
+        other = _in_role(cell, below)
+        for role in ("queue_cost", "response_cost"):
+            own = _in_role(cell, role)
             if other is not None and own is not None:
-                what = f"sd of {name} over that of {below}"
+                what = f"sd of {own.estimator} over that of {other.estimator}"
                 found.append(_log_ratio(what, log_sd, own, other, low, high))
     return found
 
 
 @_claim("dq_spread", "The standard deviation of qdq and wdq is 50 to 500 times that of naive.")
 def _dq_spread(tables, families):
-    return _spreads(tables, families, "naive", 50.0, 500.0)
+    return _spreads(tables, families, "baseline", 50.0, 500.0)
 
 
 @_claim(
@@ -168,16 +169,16 @@ def _dq_spread(tables, families):
     "(a larger cut meets the claim too).",
 )
 def _mixing_cuts_spread(tables, families):
-    return _spreads(tables, _in(families, "homogeneous"), "mixed_dq", 2.0, math.inf)
+    return _spreads(tables, _in(families, "homogeneous"), "mixture", 2.0, math.inf)
 
 
 def _lowest_mse(tables, scenarios, rivals=_RIVALS):
     found = []
     for _, cell in _cells(tables, scenarios):
-        mixed = _named(cell, "mixed_dq")
+        mixed = _in_role(cell, "mixture")
         for rival in cell:
-            if mixed is not None and rival.estimator in rivals:
-                what = f"MSE of {rival.estimator} ({rival.design}) over that of mixed_dq"
+            if mixed is not None and rival.role in rivals:
+                what = f"MSE of {rival.estimator} ({rival.design}) over that of {mixed.estimator}"
                 found.append(_log_ratio(what, log_mse, rival, mixed, 1.0, math.inf))
     return found
 
@@ -207,7 +208,7 @@ def _mixed_lowest_mse_delay(tables, families):
     "Under periodic arrivals mixed DQ has a lower MSE than switchback designs.",
 )
 def _mixed_beats_switchback(tables, families):
-    rivals = ("switchback", "switchback_burn_in")
+    rivals = ("blocks", "later_blocks")
     return _lowest_mse(tables, _in(families, "nonstationary"), rivals)
 
 
@@ -219,9 +220,9 @@ def _mixed_lowest_eventually(tables, families):
     """As the length grows only squared bias is left: the rival's must be the larger one."""
     found = []
     for _, cell in _cells(tables, families):
-        mixed = _named(cell, "mixed_dq")
+        mixed = _in_role(cell, "mixture")
         if mixed is not None:
-            rivals = (rival for rival in cell if rival.estimator in _RIVALS)
+            rivals = (rival for rival in cell if rival.role in _RIVALS)
             found += [_less_bias_than(rival, mixed) for rival in rivals]
     return found
 
@@ -233,7 +234,7 @@ def _mixed_lowest_eventually(tables, families):
 )
 def _horizon_30(tables, families):
     found = []
-    for horizons in _by_horizon(tables, families, "mixed_dq").values():
+    for horizons in _by_horizon(tables, families, "mixture").values():
         claimed = horizons.pop(_CLAIMED, None)
         for horizon, other in horizons.items() if claimed else ():
             what = f"MSE at horizon 30 over that at {horizon:g}"
@@ -247,20 +248,20 @@ def _horizon_30(tables, families):
 )
 def _mixing_converges_sooner(tables, families):
     found = []
-    mixed = _by_horizon(tables, families, "mixed_dq")
-    for name in ("qdq", "wdq"):
-        for key, rivals in _by_horizon(tables, families, name).items():
+    mixed = _by_horizon(tables, families, "mixture")
+    for role in ("queue_cost", "response_cost"):
+        for key, rivals in _by_horizon(tables, families, role).items():
             own, rival = mixed.get(key, {}).get(_SHORT), rivals.get(_SHORT)
             if own and rival:
                 found.append(_less_bias_than(rival, own, " at horizon 10"))
     return found
 
 
-def _by_horizon(tables, scenarios, estimator):
-    """Return the samples of an estimator by horizon, of every cell and design that has several."""
+def _by_horizon(tables, scenarios, role):
+    """Return the samples of the estimator in a role by horizon, of every cell and design that has several."""
     cells = {}
     for sample in tables["samples"]:
-        if sample.estimator == estimator and sample.place["scenario"] in scenarios:
+        if sample.role == role and sample.place["scenario"] in scenarios:
             key = (*sample.place.values(), sample.design)
             cells.setdefault(key, {})[sample.horizon] = sample
     return {key: horizons for key, horizons in cells.items() if len(horizons) > 1}

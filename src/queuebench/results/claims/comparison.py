@@ -22,7 +22,7 @@ class Sample:
     ----------
     place : dict
         Scenario and load.
-    design, estimator : str
+    design, estimator, role : str
     horizon : float
         NaN for estimators without one.
     main : bool
@@ -36,6 +36,7 @@ class Sample:
     place: dict
     design: str
     estimator: str
+    role: str
     horizon: float
     main: bool
     estimates: pd.Series
@@ -60,25 +61,29 @@ class Statistic(NamedTuple):
     slope: float
 
 
-def samples(estimates, truth):
+def samples(estimates, truth, roles):
     """Return a `Sample` per cell, design, estimator and horizon.
 
     Parameters
     ----------
     estimates, truth : pandas.DataFrame
         Rows of `results/estimates.parquet` and `results/truth.parquet`.
+    roles : dict of str to str
+        Estimator by role.
 
     Returns
     -------
     list of Sample
     """
     effects = truth.set_index(CELL)[["gte", "gte_se"]]
+    played = {name: role for role, name in roles.items()}
     found = []
     for key, group in estimates.groupby(ROW, sort=False, dropna=False):
         effect = effects.loc[key[:2]]
         found.append(
             Sample(
-                dict(zip(CELL, key[:2], strict=True)), *key[2:], bool(group["main"].iloc[0]),
+                dict(zip(CELL, key[:2], strict=True)), *key[2:4], played.get(key[3], ""), key[4],
+                bool(group["main"].iloc[0]),
                 group.set_index("replicate")["estimate"], effect["gte"], effect["gte_se"],
             )
         )  # fmt: skip

@@ -6,16 +6,16 @@ import numpy as np
 from queuebench.results.figures.style import looks, says, set_style
 from queuebench.results.tables.horizons import at_main_horizon
 
-_SHOWN = ("naive", "mixed_dq")
 
-
-def draw_delay(mse):
+def draw_delay(mse, roles):
     """Draw, for every cell, the effect beside what two estimators say of it.
 
     Parameters
     ----------
     mse : pandas.DataFrame
         Rows of `results/tables/mse.csv` of some scenarios.
+    roles : dict of str to str
+        Estimator by role.
 
     Returns
     -------
@@ -23,15 +23,16 @@ def draw_delay(mse):
         A horizontal interval is what 95 % of experiments of the study's length say.
     """
     set_style()
-    rows = at_main_horizon(mse[mse["estimator"].isin(_SHOWN)])
+    shown = (roles["baseline"], roles["mixture"])
+    rows = at_main_horizon(mse[mse["estimator"].isin(shown)])
     if rows.empty:
-        return says("no cell with delayed information has " + " or ".join(_SHOWN))
+        return says("no cell with delayed information has " + " or ".join(shown))
     cells = list(dict.fromkeys(zip(rows["scenario"], rows["load"], strict=True)))
-    look = looks(_SHOWN)
+    look = looks(shown)
     figure, axis = plt.subplots(figsize=(7.2, 1.5 + 0.55 * len(cells)), layout="constrained")
     for k, (scenario, load) in enumerate(cells):
         cell = rows[(rows["scenario"] == scenario) & (rows["load"] == load)]
-        for shift, name in zip((-0.17, 0.17), _SHOWN, strict=True):
+        for shift, name in zip((-0.17, 0.17), shown, strict=True):
             colour, marker = look[name]
             for _, row in cell[cell["estimator"] == name].iterrows():
                 axis.errorbar(
@@ -43,7 +44,7 @@ def draw_delay(mse):
             [gte, gte], [k - 0.36, k + 0.36], color="black", linewidth=2.2,
             label="true effect" if k == 0 else None,
         )  # fmt: skip
-        naive = cell[cell["estimator"] == "naive"]
+        naive = cell[cell["estimator"] == shown[0]]
         if _misleads(naive):
             naive = naive.iloc[0]
             axis.axhspan(k - 0.45, k + 0.45, color="0.92", zorder=0)

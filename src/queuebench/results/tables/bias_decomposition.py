@@ -9,22 +9,18 @@ import pandas as pd
 
 from queuebench.results.tables.rows import CELL
 
-_RESPONSE = ("wdq", "wdq_markov", "wdq_observed")
-_CHOSEN = ("mixed_dq_auto",)
-"""Estimators that choose a horizon of the grid on every record."""
-_MIXED = ("mixed_dq", "mixed_dq_markov", *_CHOSEN)
-_QUEUE = ("qdq",)
 
-
-def bias_decomposition(estimates, exact):
+def bias_decomposition(estimates, solved, exact):
     """Return one row per estimator and horizon of the cells the oracle solved.
 
     Parameters
     ----------
     estimates : pandas.DataFrame
         Rows of `results/estimates.parquet`.
-    exact : list of dict
+    solved : list of dict
         What the oracle said.
+    exact : dict of str to str
+        What it knows of each estimator, see `queuebench.estimators.common.registry.EXACT`.
 
     Returns
     -------
@@ -36,7 +32,7 @@ def bias_decomposition(estimates, exact):
         `residual_error`, the bound on the oracle's own error.
     """
     rows = []
-    for found in exact:
+    for found in solved:
         if not found["solved"]:
             continue
         cell = estimates[
@@ -46,8 +42,9 @@ def bias_decomposition(estimates, exact):
         for (design, name, horizon), group in cell.groupby(
             ["design", "estimator", "horizon"], sort=False, dropna=False
         ):
-            item = _chosen(found, group) if name in _CHOSEN else truncated.get(horizon)
-            parts = _estimand(name, group["alpha"].to_numpy(), found, item)
+            # One without a horizon chose one of the grid on every record.
+            item = _chosen(found, group) if np.isnan(horizon) else truncated.get(horizon)
+            parts = _estimand(exact.get(name), group["alpha"].to_numpy(), found, item)
             if parts is None:
                 continue
             estimand, limit, error = parts
@@ -84,25 +81,22 @@ _COLUMNS = [
 def _chosen(found, group):
     """Return the truncated estimands at the horizon that each replicate chose."""
     by_length = pd.DataFrame(found["truncated"]).set_index("horizon_arrivals")
-    chosen = by_length.loc[group["horizon_arrivals"]]
+    chosen = by_length.reindex(group["horizon_arrivals"])
     return {name: chosen[name].to_numpy() for name in chosen}
 
 
-def _estimand(name, alpha, found, truncated):
+def _estimand(kind, alpha, found, truncated):
     """Return estimand (of each replicate for a mixture), its limit, and the oracle's error bound."""
-    if name == "naive":
+    if kind == "arm difference":
         return found["naive"], found["naive"], found["naive_error"]
-    if truncated is None:
+    if kind is None or truncated is None:
         return None
     response, queue = truncated["response"], truncated["queue"]
-    if name in _RESPONSE:
+    if kind == "response":
         return response, found["dq"], truncated["response_error"]
-    if name in _QUEUE:
+    if kind == "queue":
         return queue, found["dq"], truncated["queue_error"]
-    if name in _MIXED:
-        error = np.mean(
-            np.abs(alpha) * truncated["response_error"]
-            + np.abs(1 - alpha) * truncated["queue_error"]
-        )
-        return alpha * response + (1 - alpha) * queue, found["dq"], error
-    return None
+    error = np.mean(
+        np.abs(alpha) * truncated["response_error"] + np.abs(1 - alpha) * truncated["queue_error"]
+    )
+    return alpha * response + (1 - alpha) * queue, found["dq"], error

@@ -45,9 +45,9 @@ def overall(table):
     return kept[["id", "claim", "verdict", "evidence"]]
 
 
-def claims_files(families, **tables):
+def claims_files(families, roles, **tables):
     """Return the verdicts on the claims of whichever parts the study has."""
-    claims = ab_test_evidence(tables, families) if "estimates" in tables else []
+    claims = ab_test_evidence(tables, families, roles) if "estimates" in tables else []
     claims += loss_evidence(tables) if "regret" in tables else []
     table = claims_table(claims)
     title = "Claims of the papers, judged by this study"
