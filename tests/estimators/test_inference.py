@@ -11,7 +11,7 @@ from queuebench.estimators.common.inference import (
     andrews_lags,
     batch_means_error,
     intervals,
-    jackknife_error,
+    jackknife_estimate,
     newey_west_error,
 )
 from queuebench.estimators.common.record import Record
@@ -114,7 +114,7 @@ def test_the_mixtures_jackknife_leaves_out_a_batch_at_a_time(make_cell, tmp_path
         expected.append(mixed[treated[kept]].mean() - mixed[~treated[kept]].mean())
     found = mixed_effect(Cost.MARKOV, *sums.left_out())
     np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-9)
-    assert jackknife_error(found) > 0
+    assert jackknife_estimate(0.0, found).standard_error > 0
     assert optimal_weight(sums.moment_sums(), Cost.MARKOV) != 0.5
 
 

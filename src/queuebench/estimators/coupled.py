@@ -22,10 +22,9 @@ import numpy as np
 from queuebench.estimators.common.batch_means import merge_blocks
 from queuebench.estimators.common.costs import ASSUMED_BY_FIT, Cost
 from queuebench.estimators.common.inference import (
-    batch_means_error,
-    influence_parts,
-    jackknife_error,
-    jackknife_parts,
+    TOO_SHORT,
+    batch_means_estimate,
+    jackknife_estimate,
     newey_west_error,
 )
 from queuebench.estimators.common.registry import RANDOMISED, Estimate, register
@@ -35,7 +34,6 @@ _RARE = 1e-2
 """Share of the most variable control's variance below which a control is left out: levels that are
 hardly ever reached have weights that cannot be estimated."""
 
-TOO_SHORT = "record too short for batch means"
 NEVER_APART = "the arms never chose differently"
 
 
@@ -78,15 +76,8 @@ def estimate_fixed(sums, weighting, mixture):
     if not sums.enough_batches:
         return Estimate(value, note=note)
     influence = sums.influence(weighting, mixture)
-    starts, by_batch = sums.count.sum(), merge_blocks(influence)
-    return Estimate(
-        value,
-        batch_means_error(by_batch, starts),
-        len(sums.moments) - 1,
-        _kernel_error(sums, influence),
-        note=note,
-        parts=influence_parts(value, by_batch, starts),
-    )
+    kernel = _kernel_error(sums, influence)
+    return batch_means_estimate(value, merge_blocks(influence), sums.count.sum(), kernel, note=note)
 
 
 def mixed_estimate(record, horizon, weighting, costs, controls=()):
@@ -137,15 +128,8 @@ def estimate_mixed(sums, weighting, costs, controls=()):
         rest.effects() @ least_variance(rest.covariance(), costs, controls)
         for rest in sums.left_out(weighting)
     ]
-    return Estimate(
-        value,
-        jackknife_error(np.array(left_out)),
-        len(left_out) - 1,
-        _kernel_error(sums, sums.influence(weighting, mixture)),
-        alpha,
-        note,
-        parts=jackknife_parts(value, left_out),
-    )
+    kernel = _kernel_error(sums, sums.influence(weighting, mixture))
+    return jackknife_estimate(value, left_out, kernel_error=kernel, alpha=alpha, note=note)
 
 
 def least_variance(covariance, costs, controls=()):

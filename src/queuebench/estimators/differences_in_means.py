@@ -2,8 +2,8 @@
 
 import math
 
-from queuebench.estimators.common.batch_means import BLOCKS, FEWEST_BATCHES, difference, influence
-from queuebench.estimators.common.inference import batch_means_error, newey_west_error
+from queuebench.estimators.common.batch_means import BLOCKS, FEWEST_BATCHES, difference
+from queuebench.estimators.common.inference import TOO_SHORT, difference_estimate
 from queuebench.estimators.common.registry import Estimate, register, require_both_arms
 
 
@@ -47,12 +47,7 @@ def _difference(record):
     require_both_arms(*sums.count.sum(axis=0))
     batches = len(sums.count) // BLOCKS
     if batches < FEWEST_BATCHES:
-        return Estimate(difference(sums), note="record too short for batch means")
+        return Estimate(difference(sums), note=TOO_SHORT)
     n, setting = record.arrivals, record.setting
     correlated = setting.horizon_arrivals(setting.batch_horizon)
-    return Estimate(
-        difference(sums),
-        batch_means_error(influence(sums.batches()), n),
-        batches - 1,
-        newey_west_error(influence(sums), n, math.ceil(correlated * len(sums.count) / n)),
-    )
+    return difference_estimate(sums, n, math.ceil(correlated * len(sums.count) / n))

@@ -13,38 +13,28 @@ import numpy as np
 from queuebench.estimators.common.batch_means import difference, influence
 from queuebench.estimators.common.costs import ASSUMED_BY_FIT, Cost
 from queuebench.estimators.common.inference import (
-    batch_means_error,
-    influence_parts,
-    jackknife_error,
-    jackknife_parts,
+    TOO_SHORT,
+    difference_estimate,
+    jackknife_estimate,
     newey_west_error,
 )
 from queuebench.estimators.common.registry import RANDOMISED, Estimate, register
 
 _VANISHING = 1e-12
 """Share of the two variances below which their difference's variance counts as zero."""
-_TOO_SHORT = "record too short for batch means"
 
 
 def _weighted(sums, weights):
     """Estimate with a fixed weighted sum of costs."""
     arms = sums.arms(weights)
-    value = difference(arms)
     if not sums.enough_batches:
-        return Estimate(value, note=_TOO_SHORT)
-    influences = influence(arms.batches())
-    return Estimate(
-        value,
-        batch_means_error(influences, sums.starts),
-        len(sums.moments) - 1,
-        _kernel_error(sums, arms),
-        parts=influence_parts(value, influences, sums.starts),
-    )
+        return Estimate(difference(arms), note=TOO_SHORT)
+    return difference_estimate(arms, sums.starts, _lags(sums))
 
 
-def _kernel_error(sums, arms):
-    lags = math.ceil(sums.length / sums.block_length)
-    return newey_west_error(influence(arms), sums.starts, lags)
+def _lags(sums):
+    """Return the horizon in blocks."""
+    return math.ceil(sums.length / sums.block_length)
 
 
 def optimal_weight(sums, cost):
@@ -79,16 +69,10 @@ def _mixture(record, horizon, cost):
     arms = sums.arms({cost: alpha, Cost.QUEUE: 1 - alpha})
     value = difference(arms)
     if not sums.enough_batches:
-        return Estimate(value, alpha=alpha, note=_TOO_SHORT)
+        return Estimate(value, alpha=alpha, note=TOO_SHORT)
+    kernel = newey_west_error(influence(arms), sums.starts, _lags(sums))
     left_out = mixed_effect(cost, *sums.left_out())
-    return Estimate(
-        value,
-        jackknife_error(left_out),
-        len(left_out) - 1,
-        _kernel_error(sums, arms),
-        alpha,
-        parts=jackknife_parts(value, left_out),
-    )
+    return jackknife_estimate(value, left_out, kernel_error=kernel, alpha=alpha)
 
 
 def mixed_effect(cost, moments, count, total):

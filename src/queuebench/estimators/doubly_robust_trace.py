@@ -30,10 +30,10 @@ from queuebench.base.jit import kernel
 from queuebench.estimators.common.batch_means import BLOCKS, block_of
 from queuebench.estimators.common.costs import ASSUMED_BY_FIT
 from queuebench.estimators.common.cross_fitted_values import FOLDS, fitted_values, stretches
-from queuebench.estimators.common.inference import jackknife_error, jackknife_parts
+from queuebench.estimators.common.inference import TOO_SHORT, jackknife_estimate
 from queuebench.estimators.common.registry import RANDOMISED, register
 from queuebench.estimators.common.weighted_windows import empty_sums
-from queuebench.estimators.coupled import NEVER_APART, TOO_SHORT, estimate_mixed
+from queuebench.estimators.coupled import NEVER_APART, estimate_mixed
 from queuebench.estimators.dq_lambda import follow
 
 
@@ -54,10 +54,12 @@ def doubly_robust_dq_lambda(record, horizon):
         note = estimate.note if estimate.note == NEVER_APART else TOO_SHORT
         return estimate._replace(standard_error=np.nan, freedom=0, note=note, parts=None)
     left_out = linear.left_out(fit, np.array([estimate.alpha, 1.0 - estimate.alpha]))
-    return estimate._replace(
-        standard_error=jackknife_error(left_out),
-        freedom=fit.batches - 1,
-        parts=jackknife_parts(estimate.value, left_out),
+    return jackknife_estimate(
+        estimate.value,
+        left_out,
+        kernel_error=estimate.kernel_error,
+        alpha=estimate.alpha,
+        note=estimate.note,
     )
 
 

@@ -31,9 +31,8 @@ from queuebench.estimators.common.batch_means import (
     batch_count,
     block_of,
     difference,
-    influence,
 )
-from queuebench.estimators.common.inference import batch_means_error, newey_west_error
+from queuebench.estimators.common.inference import TOO_SHORT, difference_estimate
 from queuebench.estimators.common.registry import RANDOMISED, Estimate, register, require_both_arms
 
 FEWEST_JOBS = 1000
@@ -60,15 +59,10 @@ def horvitz_thompson(record, horizon=None):
         require_both_arms(*record.responses.count.sum(axis=0))
         return Estimate(math.nan, note=f"an arm never had {run} arrivals in a row")
     if batches < FEWEST_BATCHES:
-        return Estimate(difference(sums), note="record too short for batch means")
+        return Estimate(difference(sums), note=TOO_SHORT)
     jobs = sums.count.sum()
     lags = math.ceil(correlated * len(sums.count) / record.arrivals)
-    return Estimate(
-        difference(sums),
-        batch_means_error(influence(sums.batches()), jobs),
-        batches - 1,
-        newey_west_error(influence(sums), jobs, lags),
-    )
+    return difference_estimate(sums, jobs, lags)
 
 
 def run_length(arrivals, share):

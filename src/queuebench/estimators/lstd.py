@@ -26,7 +26,7 @@ import numpy as np
 from queuebench.base.jit import kernel
 from queuebench.estimators.common.batch_means import batch_count
 from queuebench.estimators.common.costs import Costs
-from queuebench.estimators.common.inference import jackknife_error, jackknife_parts, totals_left_out
+from queuebench.estimators.common.inference import TOO_SHORT, jackknife_estimate, totals_left_out
 from queuebench.estimators.common.occupancy import Occupancy
 from queuebench.estimators.common.registry import RANDOMISED, Estimate, EstimationError, register
 from queuebench.estimators.common.weighted_windows import CHOICES
@@ -102,14 +102,9 @@ def estimate(record, features, trace):
     whole = Sums(*(part.sum(axis=0) for part in parts))
     value = solve(whole)
     if not batches:
-        return Estimate(value, note="record too short for batch means")
+        return Estimate(value, note=TOO_SHORT)
     left_out = [solve(Sums(*rest)) for rest in totals_left_out(parts)]
-    return Estimate(
-        value,
-        jackknife_error(np.array(left_out)),
-        batches - 1,
-        parts=jackknife_parts(value, left_out),
-    )
+    return jackknife_estimate(value, left_out)
 
 
 class Sums(NamedTuple):

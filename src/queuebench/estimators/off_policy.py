@@ -29,7 +29,7 @@ Standard error: delete-a-batch jackknife of the whole solution.
 import numpy as np
 
 from queuebench.estimators.common.batch_means import batch_count
-from queuebench.estimators.common.inference import jackknife_error
+from queuebench.estimators.common.inference import TOO_SHORT, jackknife_estimate
 from queuebench.estimators.common.registry import (
     RANDOMISED,
     Estimate,
@@ -90,9 +90,8 @@ def _estimate(record, equations):
     require_both_arms(*whole[:, 0, -2])
     value = solve(whole)
     if not batches:
-        return Estimate(value, note="record too short for batch means")
-    left_out = np.array([solve(whole - part) for part in parts])
-    return Estimate(value, jackknife_error(left_out), batches - 1)
+        return Estimate(value, note=TOO_SHORT)
+    return jackknife_estimate(value, [solve(whole - part) for part in parts])
 
 
 def _weighted(moves, arm):

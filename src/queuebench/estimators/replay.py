@@ -47,8 +47,9 @@ from queuebench.estimators.common.batch_means import (
 )
 from queuebench.estimators.common.hotelling import hotelling
 from queuebench.estimators.common.inference import (
+    TOO_SHORT,
     batch_means_error,
-    influence_parts,
+    batch_means_estimate,
     newey_west_error,
 )
 from queuebench.estimators.common.registry import (
@@ -181,17 +182,11 @@ def _estimate(sums, batches, kept, correlated):
     effect = sums.pure[:, _TREATMENT] - sums.pure[:, _CONTROL]
     value = float(effect.sum() / kept)
     if not batches:
-        return Estimate(value, note="record too short for batch means")
+        return Estimate(value, note=TOO_SHORT)
     influences = effect - value * sums.kept
     lags = -(-correlated * batches * BLOCKS // kept)
-    by_batch = merge_blocks(influences)
-    return Estimate(
-        value,
-        batch_means_error(by_batch, kept),
-        batches - 1,
-        newey_west_error(influences, kept, lags),
-        parts=influence_parts(value, by_batch, kept),
-    )
+    kernel = newey_west_error(influences, kept, lags)
+    return batch_means_estimate(value, merge_blocks(influences), kept, kernel)
 
 
 def _with_check(estimate, check):

@@ -8,11 +8,7 @@ import numpy as np
 
 from queuebench.base.jit import kernel
 from queuebench.estimators.common.batch_means import FEWEST_BATCHES, ArmSums, difference, influence
-from queuebench.estimators.common.inference import (
-    batch_means_error,
-    influence_parts,
-    newey_west_error,
-)
+from queuebench.estimators.common.inference import batch_means_estimate, newey_west_error
 from queuebench.estimators.common.registry import Estimate, EstimationError, register
 
 
@@ -65,14 +61,8 @@ def _difference(record, burn_in):
         note = f"fewer than {FEWEST_BATCHES} pairs of blocks"
         return Estimate(difference(sums), note=note)
     influences, jobs = influence(sums), sums.count.sum()
-    value = difference(sums)
-    return Estimate(
-        value,
-        batch_means_error(influences, jobs),
-        pairs - 1,
-        newey_west_error(influences, jobs, fewest_lags=1),
-        parts=influence_parts(value, influences, jobs),
-    )
+    kernel = newey_west_error(influences, jobs, fewest_lags=1)
+    return batch_means_estimate(difference(sums), influences, jobs, kernel)
 
 
 @kernel

@@ -27,7 +27,7 @@ import numpy as np
 
 from queuebench.base.jit import inlined, kernel
 from queuebench.estimators.common.batch_means import FEWEST_BATCHES, MOST_BATCHES
-from queuebench.estimators.common.inference import jackknife_error, jackknife_parts, totals_left_out
+from queuebench.estimators.common.inference import jackknife_estimate, totals_left_out
 from queuebench.estimators.common.registry import Estimate, EstimationError, register
 
 CELLS = 24
@@ -76,9 +76,7 @@ def switchback_corrected(record, horizon=None):
     value = solve(whole)
     if not enough:
         return Estimate(value, note=f"fewer than {FEWEST_BATCHES} pairs of blocks")
-    left_out = np.array([solve(Sums(*rest)) for rest in totals_left_out(parts)])
-    pseudo = jackknife_parts(value, left_out)
-    return Estimate(value, jackknife_error(left_out), batches - 1, parts=pseudo)
+    return jackknife_estimate(value, [solve(Sums(*rest)) for rest in totals_left_out(parts)])
 
 
 def solve(sums):

@@ -1,4 +1,4 @@
-"""Standard errors and confidence intervals from one experiment alone.
+"""Estimates with their standard errors, and confidence intervals, from one experiment alone.
 
 Two estimates of the long-run variance of the influence sequence: batch means with Student's quantiles, which
 the intervals use, and Newey and West's kernel estimate over finer blocks with Andrews' automatic bandwidth,
@@ -10,7 +10,74 @@ import math
 import numpy as np
 from scipy.special import stdtrit
 
+from queuebench.estimators.common.batch_means import ArmSums, difference, influence
+from queuebench.estimators.common.registry import Estimate
+
 LEVELS = (0.90, 0.95)
+
+
+TOO_SHORT = "record too short for batch means"
+"""Note of an estimate without a standard error."""
+
+
+def difference_estimate(sums: ArmSums, units, lags, **others) -> Estimate:
+    """Return the difference of two arms' means with its errors.
+
+    Parameters
+    ----------
+    sums : ArmSums
+        Over blocks.
+    units : float
+        Number n of units in all blocks.
+    lags : int
+        Fewest lags of the kernel estimate, in blocks.
+    **others
+        Further fields of the estimate.
+    """
+    kernel = newey_west_error(influence(sums), units, lags)
+    return batch_means_estimate(
+        difference(sums), influence(sums.batches()), units, kernel, **others
+    )
+
+
+def batch_means_estimate(value, influences, units, kernel, **others) -> Estimate:
+    """Return an estimate with its batch-means error.
+
+    Parameters
+    ----------
+    value : float
+    influences : ndarray, shape (B,)
+        Summed over batches.
+    units : float
+        Number n of units in all batches.
+    kernel : float
+        Its kernel standard error.
+    **others
+        Further fields of the estimate.
+    """
+    pseudo = value + influences * (len(influences) / units)
+    error = batch_means_error(influences, units)
+    return Estimate(value, error, len(influences) - 1, kernel, parts=pseudo, **others)
+
+
+def jackknife_estimate(value, left_out, **others) -> Estimate:
+    """Return an estimate with its delete-a-batch jackknife error.
+
+    Pseudo-values are ``B value - (B - 1) value_(-b)``; the error is that of their mean.
+
+    Parameters
+    ----------
+    value : float
+    left_out : sequence of float, length B
+        Estimates that leave out a batch each.
+    **others
+        Further fields of the estimate.
+    """
+    left_out = np.asarray(left_out)
+    batches = len(left_out)
+    error = float(np.sqrt((batches - 1) * np.var(left_out)))
+    pseudo = batches * value - (batches - 1) * left_out
+    return Estimate(value, error, batches - 1, parts=pseudo, **others)
 
 
 def batch_means_error(influences, units):
@@ -31,23 +98,6 @@ def batch_means_error(influences, units):
     if batches < 2:
         return math.nan
     return float(np.sqrt(batches * np.var(influences, ddof=1)) / units)
-
-
-def jackknife_error(left_out):
-    """Return the delete-a-batch jackknife standard error from estimates that leave out a batch each."""
-    batches = len(left_out)
-    return float(np.sqrt((batches - 1) * np.var(left_out)))
-
-
-def influence_parts(value, influences, units):
-    """Return the batches' pseudo-values ``value + B S_b / n`` from influences summed over batches."""
-    return value + influences * (len(influences) / units)
-
-
-def jackknife_parts(value, left_out):
-    """Return the batches' pseudo-values ``B value - (B - 1) value_(-b)``."""
-    batches = len(left_out)
-    return batches * value - (batches - 1) * np.asarray(left_out)
 
 
 def totals_left_out(parts):
