@@ -6,14 +6,16 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 CORES ?= all
 STUDY ?= config/config.yaml
-# One more than cores: tests of the cluster mostly wait. Files stay whole, for what their tests share.
+# One more than cores: tests of the cluster mostly wait. Files stay whole, for what their tests share,
+# and begin in the order of tests/conftest.py.
 WORKERS ?= $(shell $(PYTHON) -c 'import os; print(1 + (os.cpu_count() or 1))')
+PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 SNAKEMAKE := $(BIN)/snakemake --cores $(CORES)
 
 # Some machines switch bytecode off, which makes every start of Python three to five times slower.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: setup run resume stale clean-stale smoke report test lint format bench bench-peers
+.PHONY: setup run resume stale clean-stale smoke report test test-all lint format bench bench-peers
 
 setup: $(STAMP)
 
@@ -41,7 +43,11 @@ report: run
 	$(SNAKEMAKE) --configfile $(STUDY) --report results/report.html
 
 test: setup
-	$(BIN)/python -m pytest -m "not slow" -n $(WORKERS) --dist loadfile --no-loadscope-reorder
+	$(PYTEST) -m "not slow"
+
+# Every night: slow tests too, all of them.
+test-all: setup
+	$(PYTEST)
 
 lint: setup
 	$(BIN)/ruff check .

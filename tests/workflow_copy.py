@@ -31,6 +31,8 @@ TINY = {
     "truth": {"relative": 0.1, "max_arrivals": 100_000},
     "scenarios": {"plain": {}},
 }
+INEXACT = {"truth": {**TINY["truth"], "exact_states": 0}}
+"""For studies that solve no exact chain, which takes a cell as long as everything else."""
 
 
 class Workflow:

@@ -11,13 +11,15 @@ import pyarrow as pa
 import pytest
 
 from queuebench.pipeline.at_work import at_work
-from tests.workflow_copy import TINY, Workflow, succeed
+from tests.workflow_copy import INEXACT, TINY, Workflow, succeed
 
 # One cell passes its traces on, one keeps them; several batches, so that there is always work under way.
 STUDY = {
     **TINY,
+    **INEXACT,
+    "replicates": 6,
     "batch_size": 3,
-    "scenarios": {"plain": {}, "kept": {"keep_traces": True, "replicates": 6}},
+    "scenarios": {"plain": {}, "kept": {"keep_traces": True, "replicates": 3}},
 }
 TARGETS = ["results/estimates.parquet", "results/truth.parquet", "results/tables/mse.csv"]
 ESTIMATES = "results/estimates/kept-load0.6/batch0.parquet"
@@ -93,7 +95,7 @@ def test_a_run_killed_three_times_ends_with_the_same_bytes(study, undisturbed):
     assert_complete(study, undisturbed)
 
 
-@pytest.mark.slow
+@pytest.mark.slow(seconds=30)
 @pytest.mark.parametrize("seed", range(20))
 def test_a_run_killed_at_any_moment_ends_with_the_same_bytes(study, undisturbed, seed):
     kill_after(study, undisturbed.seconds * random.Random(seed).uniform(0.05, 1.0))

@@ -7,11 +7,12 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 
-from tests.workflow_copy import TINY, Workflow, succeed
+from tests.workflow_copy import INEXACT, TINY, Workflow, succeed
 
 FEW = ["naive", "mixed_dq", "replay", "switchback"]
 STUDY = {
     **TINY,
+    **INEXACT,
     "replicates": 6,
     "batch_size": 3,
     "estimators": FEW,
@@ -104,6 +105,6 @@ def test_results_say_which_study_made_them_and_what_another_changes(finished, fr
 
     scenarios = {"other": {}}
     finished.write_study(**{**STUDY, "scenarios": scenarios})
-    process = succeed(finished.run("results/exact/other-load0.6.json"))
+    process = succeed(finished.run("results/truth/other-load0.6.parquet"))
     assert "results/ holds the study with seed 12 and scenarios plain, kept" in process.stderr
     assert "seed (12, now 11), scenarios.other (new), scenarios.plain (gone)" in process.stderr
