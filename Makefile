@@ -74,8 +74,8 @@ $(STAMP): requirements.lock pyproject.toml
 		echo "queuebench needs Python 3.11 or later, and $(PYTHON) is $$($(PYTHON) --version 2>&1);" \
 		"name another with: make PYTHON=python3.12 $(or $(MAKECMDGOALS),setup)" >&2; exit 1; }
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --no-deps --require-hashes -r requirements.lock
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
-	$(BIN)/python -m compileall -q $(VENV)/lib src || true
+	$(BIN)/python -m compileall -q -j 0 $(VENV)/lib src || true
 	$(BIN)/python -c 'from queuebench.pipeline.kernels import ensure_compiled; ensure_compiled()'
 	@touch $(STAMP)

@@ -1,8 +1,9 @@
 """Run slow tests of what changed, as many as fit into some time.
 
-A change is what a branch has beyond the main one, or else the last commit. Its files stand for rooms: folders
-of the package, and those of the tests called the same. Of the slow tests of these rooms, the order of which is
-drawn with the commit's hash, those run that fit into the time: the same for a commit, others for the next.
+A change is what a branch has beyond the main one, or else the last commit. Its files stand for rooms:
+folders of the package, and those of the tests called the same. The slow tests of these rooms are put into an
+order that is drawn with the commit's hash, and those run that fit into the time: the same ones whenever it is
+this commit, others for the next.
 """
 
 import argparse

@@ -124,7 +124,7 @@ def package(tmp_path, monkeypatch):
         folder = tmp_path / "queuebench"
         (folder / "study").mkdir(parents=True, exist_ok=True)
         for name, source in sources.items():
-            (folder / f"{name.replace('__', '/')}.py").write_text(source)
+            (folder / f"{name.replace('__', '/', 1)}.py").write_text(source)
         forget()
         return tmp_path / "queuebench/script.py"
 
