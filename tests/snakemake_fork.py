@@ -1,7 +1,8 @@
 """Snakemake without its start: forks of a process that has imported it, and libraries, before.
 
-A start takes two seconds of a processor for imports alone, and the tests run Snakemake a hundred times. The
-package itself is never imported before a fork: each finds the one on its own ``PYTHONPATH``.
+A start takes two seconds of a processor for imports alone, and the tests run Snakemake a hundred times.
+There are two such processes. One has this package too, and fingerprints of its code. Where a test runs a copy
+of the package, which it may edit, the other is forked, and finds the copy on its ``PYTHONPATH``.
 """
 
 import functools
@@ -18,6 +19,7 @@ _BEFORE = (
     "numba", "numpy", "pandas", "pyarrow.parquet", "pydantic", "scipy.optimize", "scipy.special",
     "snakemake.workflow", "yaml",
 )  # fmt: skip
+_PACKAGE = ("queuebench.estimators", "queuebench.pipeline.checks", "queuebench.pipeline.jobs")
 _THREADS = ("NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 """What the workflow sets for its jobs; a process with threads is none to fork."""
 
@@ -27,7 +29,7 @@ def run_snakemake(arguments, cwd, env):
     with tempfile.TemporaryDirectory() as folder:
         files = [os.path.join(folder, name) for name in ("out", "err")]
         request = {"arguments": arguments, "cwd": str(cwd), "env": env, "files": files}
-        server = _server()
+        server = _server(copied=env.get("PYTHONPATH") != os.environ.get("PYTHONPATH"))
         server.stdin.write(json.dumps(request) + "\n")
         server.stdin.flush()
         answer = server.stdout.readline()
@@ -37,22 +39,28 @@ def run_snakemake(arguments, cwd, env):
 
 
 @functools.cache
-def _server():
-    """Return the process that is forked; it ends with this one, which closes its input."""
+def _server(copied):
+    """Return a process to fork, without the package or with; it ends when this one closes its input."""
+    changed = {"PYTHONPATH": ""} if copied else {}
     return subprocess.Popen(
-        [sys.executable, "-m", "tests.snakemake_fork"],
+        [sys.executable, "-m", "tests.snakemake_fork", *(["copied"] if copied else [])],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=_ROOT,
-        env=os.environ | dict.fromkeys(_THREADS, "1") | {"PYTHONPATH": ""},
+        env=os.environ | dict.fromkeys(_THREADS, "1") | changed,
     )  # fmt: skip
 
 
-def _serve():
+def _serve(copied):
     # Imported in the process that is forked only; reading the plugins is part of a start.
     from snakemake import cli
 
     cli.get_argument_parser()
-    for name in _BEFORE:
+    for name in (*_BEFORE, *([] if copied else _PACKAGE)):
         importlib.import_module(name)
+    if not copied:
+        from queuebench.pipeline.fingerprint import fingerprint
+
+        for script in (_ROOT / "workflow/scripts").glob("*.py"):
+            fingerprint(script)
     for line in sys.stdin:
         if (child := os.fork()) == 0:
             sys.exit(_become(**json.loads(line)))
@@ -67,12 +75,12 @@ def _become(arguments, cwd, env, files):
     os.environ.clear()
     os.environ.update(env)
     sys.dont_write_bytecode = bool(env.get("PYTHONDONTWRITEBYTECODE"))
-    sys.path[:1] = [cwd, *filter(None, env.get("PYTHONPATH", "").split(os.pathsep))]
+    copy = [] if "queuebench" in sys.modules else env["PYTHONPATH"].split(os.pathsep)
+    sys.path[:1] = [cwd, *copy]
     sys.argv = ["snakemake", *arguments]
     importlib.invalidate_caches()
-    assert "queuebench" not in sys.modules
     return importlib.import_module("snakemake.cli").main()
 
 
 if __name__ == "__main__":
-    _serve()
+    _serve(copied="copied" in sys.argv)

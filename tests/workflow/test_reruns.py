@@ -14,7 +14,7 @@ STUDY = {
     **TINY,
     **INEXACT,
     "replicates": 6,
-    "batch_size": 3,
+    "batch_size": 6,
     "estimators": FEW,
     "scenarios": {"plain": {}, "kept": {"keep_traces": True}},
 }
@@ -69,7 +69,7 @@ def test_a_new_estimator_is_all_that_is_computed(finished, fresh):
 
 
 def test_batches_of_another_size_keep_what_they_hold(finished, fresh):
-    keys = {"batch_size": 2, "replicates": 8}
+    keys = {"batch_size": 5, "replicates": 8}
     assert finished.make(**keys) == fresh(**keys)
     assert finished.steps("simulate_and_estimate") == 4, "the two new replicates of two designs"
 
