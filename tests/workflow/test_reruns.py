@@ -18,7 +18,7 @@ STUDY = {
     "estimators": FEW,
     "scenarios": {"plain": {}, "kept": {"keep_traces": True}},
 }
-TARGETS = ["results/estimates.parquet", "results/diagnostics.parquet", "results/tables/mse.csv"]
+TARGETS = ["results/estimates.parquet", "results/diagnostics.parquet"]
 
 pytestmark = pytest.mark.workflow
 

@@ -91,6 +91,13 @@ def test_a_wrong_study_ends_before_any_job(workflow, keys, message):
     assert not (workflow.folder / "results").exists()
 
 
+@pytest.mark.slow(seconds=50)
+def test_a_whole_study_leaves_nothing_to_do(workflow):
+    workflow.write_study()
+    succeed(workflow.run(cores=2))
+    assert "Nothing to be done" in succeed(workflow.run()).stderr
+
+
 @pytest.mark.slow(seconds=60)
 def test_a_study_too_small_for_some_tables_leaves_them_empty_but_whole(workflow):
     """One replicate, one estimator, records too short for a standard error."""
