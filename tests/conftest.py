@@ -8,6 +8,12 @@ for library in ("OMP", "OPENBLAS", "MKL"):
 import pytest  # noqa: E402
 
 from queuebench.study.cells import parse_study, resolve  # noqa: E402
+from tests import snakemake_fork  # noqa: E402
+
+
+def pytest_unconfigure():
+    """Leave no process behind."""
+    snakemake_fork.end()
 
 
 def pytest_collection_modifyitems(items):

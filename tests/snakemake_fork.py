@@ -22,6 +22,7 @@ _BEFORE = (
 _PACKAGE = ("queuebench.estimators", "queuebench.pipeline.checks", "queuebench.pipeline.jobs")
 _THREADS = ("NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 """What the workflow sets for its jobs; a process with threads is none to fork."""
+_started = []
 
 
 def run_snakemake(arguments, cwd, env):
@@ -40,13 +41,22 @@ def run_snakemake(arguments, cwd, env):
 
 @functools.cache
 def _server(copied):
-    """Return a process to fork, without the package or with; it ends when this one closes its input."""
+    """Return a process to fork, without the package or with."""
     changed = {"PYTHONPATH": ""} if copied else {}
-    return subprocess.Popen(
+    server = subprocess.Popen(
         [sys.executable, "-m", "tests.snakemake_fork", *(["copied"] if copied else [])],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=_ROOT,
         env=os.environ | dict.fromkeys(_THREADS, "1") | changed,
     )  # fmt: skip
+    _started.append(server)
+    return server
+
+
+def end():
+    """End the processes that were forked, which they do when their input is closed."""
+    while _started:
+        with _started.pop() as server:
+            server.stdin.close()
 
 
 def _serve(copied):
