@@ -79,7 +79,7 @@ def chosen(seconds, budget, seed):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--seconds", type=float, default=120.0, help="of one processor, in all")
+    parser.add_argument("--seconds", type=float, default=200.0, help="of one processor, in all")
     budget = parser.parse_args().seconds
     base, head, files = change()
     rooms = rooms_of(files)

@@ -48,7 +48,7 @@ def start():
 @pytest.mark.parametrize(
     "targets",
     [
-        pytest.param(COLLECTED, id="few"),
+        pytest.param(COLLECTED, id="few", marks=pytest.mark.slow(seconds=60)),
         pytest.param([], id="smoke", marks=pytest.mark.slow(seconds=400)),
     ],
 )

@@ -104,6 +104,7 @@ def test_a_run_killed_at_any_moment_ends_with_the_same_bytes(study, undisturbed,
     assert_complete(study, undisturbed)
 
 
+@pytest.mark.slow(seconds=25)
 def test_a_damaged_trace_is_found_and_named(study, undisturbed):
     shutil.copytree(undisturbed.workflow.folder, study.folder, dirs_exist_ok=True)
     path = TRACE.format("switchback")
@@ -166,6 +167,7 @@ def disk(study):
     disk.remove()
 
 
+@pytest.mark.slow(seconds=35)
 def test_a_full_disk_is_named_and_loses_nothing(study, disk, undisturbed):
     succeed(study.run("results/truth/plain-load0.6.parquet"))
     before = study.results()
