@@ -11,7 +11,7 @@ from queuebench.study.cells import parse_study, resolve  # noqa: E402
 from tests import snakemake_fork  # noqa: E402
 
 
-def pytest_unconfigure():
+def pytest_sessionfinish():
     """Leave no process behind."""
     snakemake_fork.end()
 
