@@ -54,7 +54,7 @@ def rooms_of(files):
 
 
 class Collected:
-    """A plug-in of pytest that notes the slow tests it finds, with the seconds they are marked with."""
+    """A plug-in of pytest that notes the slow tests it finds, with their seconds, 60 where none are given."""
 
     def __init__(self):
         self.seconds = {}
@@ -62,7 +62,7 @@ class Collected:
     def pytest_collection_finish(self, session):
         for item in session.items:
             mark = item.get_closest_marker("slow")
-            self.seconds[item.nodeid] = mark.kwargs["seconds"]
+            self.seconds[item.nodeid] = mark.kwargs.get("seconds", 60.0)
 
 
 def chosen(seconds, budget, seed):
