@@ -6,14 +6,16 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 CORES ?= all
 STUDY ?= config/config.yaml
-# One more than cores: tests of the cluster mostly wait. Files stay whole, for what their tests share.
+# One more than cores: tests of the cluster mostly wait. Files stay whole, for what their tests share,
+# and begin in the order of tests/conftest.py.
 WORKERS ?= $(shell $(PYTHON) -c 'import os; print(1 + (os.cpu_count() or 1))')
+PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 SNAKEMAKE := $(BIN)/snakemake --cores $(CORES)
 
 # Some machines switch bytecode off, which makes every start of Python three to five times slower.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: setup run resume stale clean-stale smoke report test lint format bench bench-peers
+.PHONY: setup run resume stale clean-stale smoke report test test-all lint format bench bench-peers
 
 setup: $(STAMP)
 
@@ -41,7 +43,11 @@ report: run
 	$(SNAKEMAKE) --configfile $(STUDY) --report results/report.html
 
 test: setup
-	$(BIN)/python -m pytest -m "not slow" -n $(WORKERS) --dist loadfile --no-loadscope-reorder
+	$(PYTEST) -m "not slow"
+
+# Every night: slow tests too, all of them.
+test-all: setup
+	$(PYTEST)
 
 lint: setup
 	$(BIN)/ruff check .
@@ -68,8 +74,8 @@ $(STAMP): requirements.lock pyproject.toml
 		echo "queuebench needs Python 3.11 or later, and $(PYTHON) is $$($(PYTHON) --version 2>&1);" \
 		"name another with: make PYTHON=python3.12 $(or $(MAKECMDGOALS),setup)" >&2; exit 1; }
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --no-deps --require-hashes -r requirements.lock
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
-	$(BIN)/python -m compileall -q $(VENV)/lib src || true
+	$(BIN)/python -m compileall -q -j 0 $(VENV)/lib src || true
 	$(BIN)/python -c 'from queuebench.pipeline.kernels import ensure_compiled; ensure_compiled()'
 	@touch $(STAMP)

@@ -1,8 +1,24 @@
+import os
 from dataclasses import replace
 
-import pytest
+# As in the workflow's jobs, and before NumPy is imported: every worker has one processor.
+for library in ("OMP", "OPENBLAS", "MKL"):
+    os.environ.setdefault(f"{library}_NUM_THREADS", "1")
 
-from queuebench.study.cells import parse_study, resolve
+import pytest  # noqa: E402
+
+from queuebench.study.cells import parse_study, resolve  # noqa: E402
+from tests import snakemake_fork  # noqa: E402
+
+
+def pytest_sessionfinish():
+    """Leave no process behind."""
+    snakemake_fork.end()
+
+
+def pytest_collection_modifyitems(items):
+    """Begin with the files that take longest, as workers take whole files and the last one is waited for."""
+    items.sort(key=lambda item: item.get_closest_marker("workflow") is None)
 
 
 @pytest.fixture

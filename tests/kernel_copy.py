@@ -2,12 +2,11 @@
 
 import json
 import os
-import shutil
 import subprocess
 import sys
-from pathlib import Path
 
-SOURCE = Path(__file__).parents[1] / "src"
+from tests.package_copy import copy_package
+
 _CASES = ("    if rules.split and lagged:", "    return _run(begin, arrival, requirement, treated,")
 
 _DRIVER = """
@@ -43,9 +42,7 @@ class PackageCopy:
 
     def __init__(self, folder):
         self.folder = folder
-        shutil.copytree(
-            SOURCE, folder / "src", ignore=shutil.ignore_patterns("__pycache__", "*.egg-info")
-        )
+        copy_package(folder / "src")
         dispatch = self.folder / "src/queuebench/queueing/dispatch.py"
         text = dispatch.read_text()
         begin, end = text.index(_CASES[0]), text.rindex(_CASES[1])

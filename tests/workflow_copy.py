@@ -3,11 +3,13 @@
 import os
 import re
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
 import yaml
+
+from tests.package_copy import copy_package
+from tests.snakemake_fork import run_snakemake
 
 ROOT = Path(__file__).parents[1]
 PARTS = ["Snakefile", "rules", "workflow", "config", "profiles", "envs"]
@@ -29,6 +31,8 @@ TINY = {
     "truth": {"relative": 0.1, "max_arrivals": 100_000},
     "scenarios": {"plain": {}},
 }
+INEXACT = {"truth": {**TINY["truth"], "exact_states": 0}}
+"""For studies that solve no exact chain, which takes a cell as long as everything else."""
 
 
 class Workflow:
@@ -51,9 +55,7 @@ class Workflow:
             copy = shutil.copytree if source.is_dir() else shutil.copy
             copy(source, folder / part)
         if package:
-            shutil.copytree(
-                ROOT / "src", folder / "src", ignore=shutil.ignore_patterns("__pycache__")
-            )
+            copy_package(folder / "src")
             self.environment["PYTHONPATH"] = str(folder / "src")
 
     def copy(self, folder):
@@ -82,7 +84,7 @@ class Workflow:
     def run(self, *arguments, **options):
         """Run Snakemake; return the finished process."""
         command, how = self.command(*arguments, **options)
-        return subprocess.run(command, capture_output=True, text=True, check=False, **how)
+        return run_snakemake(command[command.index("snakemake") + 1 :], **how)
 
     def planned(self, *arguments, **options):
         """Return what a run would do, as a set like ``{"truth cell=plain-load0.6", "collect"}``."""

@@ -5,30 +5,34 @@ import subprocess
 
 import pytest
 
-from tests.workflow_copy import Workflow, succeed
+from tests.workflow_copy import INEXACT, TINY, Workflow, succeed
 
-SMOKE = "config/smoke.yaml"
 DESIGNS = ["bernoulli", "switchback"]
 COLLECTED = ["results/estimates.parquet", "results/truth.parquet"]
+# A job on the cluster starts Snakemake twice: few, of every kind between them.
+KEPT = {
+    **INEXACT, "keep_traces": True, "designs": {"bernoulli": TINY["designs"]["bernoulli"]},
+}  # fmt: skip
+TWO_LOADS = {**INEXACT, "replicates": 2, "system": {"servers": 4, "loads": [0.5, 0.8]}}
 
 pytestmark = pytest.mark.workflow
 
 
-@pytest.fixture(scope="module")
-def local_results(slurm, tmp_path_factory):
-    """Results of the smoke study without a cluster."""
-    workflow = Workflow(tmp_path_factory.mktemp("local") / "local")
-    succeed(workflow.run(cores=2, configfile=SMOKE))
+def locally(folder, *targets, configfile="study.yaml", **keys):
+    """Return the results of a study without a cluster."""
+    workflow = Workflow(folder)
+    workflow.write_study(**keys)
+    succeed(workflow.run(*targets, cores=2, configfile=configfile))
     return workflow.results()
 
 
 @pytest.fixture
 def start():
-    """Return a function that starts a run of the smoke study's data; none outlives the test."""
+    """Return a function that starts a run of a study's data; none outlives the test."""
     started = []
 
     def start(study):
-        command, how = study.command(*COLLECTED, configfile=SMOKE)
+        command, how = study.command(*COLLECTED)
         process = subprocess.Popen(
             command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, **how
         )
@@ -41,12 +45,23 @@ def start():
         process.wait()
 
 
-def test_the_smoke_study_gives_the_bytes_of_a_local_run(cluster_workflow, local_results):
-    process = succeed(cluster_workflow.run(configfile=SMOKE))
+@pytest.mark.parametrize(
+    "targets",
+    [
+        pytest.param(COLLECTED, id="few", marks=pytest.mark.slow(seconds=60)),
+        pytest.param([], id="smoke", marks=pytest.mark.slow(seconds=400)),
+    ],
+)
+def test_the_bytes_are_those_of_a_local_run(cluster_workflow, tmp_path, targets):
+    """Some targets of a small study, and the whole smoke study."""
+    configfile = "study.yaml" if targets else "config/smoke.yaml"
+    expected = locally(tmp_path / "local", *targets, configfile=configfile, **KEPT)
+    cluster_workflow.write_study(**KEPT)
+    process = succeed(cluster_workflow.run(*targets, configfile=configfile))
     assert "submitted with SLURM jobid" in process.stderr
     results = cluster_workflow.results()
-    assert results.keys() == local_results.keys()
-    differing = [name for name, found in results.items() if found != local_results[name]]
+    assert results.keys() == expected.keys()
+    differing = [name for name, found in results.items() if found != expected[name]]
     assert not differing
 
 
@@ -71,33 +86,35 @@ def test_failed_jobs_are_reported_with_their_causes(cluster_workflow):
 
 
 def test_cancelled_jobs_and_a_killed_snakemake_are_resumed(
-    cluster_workflow, slurm, start, local_results
+    cluster_workflow, slurm, start, tmp_path
 ):
     study = cluster_workflow
+    study.write_study(**TWO_LOADS)
+    expected = locally(tmp_path / "local", *COLLECTED, **TWO_LOADS)
 
     run = start(study)
-    slurm.ask("scancel", slurm.wait_for_job("rule_truth", "homogeneous-load0.8"))
+    slurm.ask("scancel", slurm.wait_for_job("rule_truth", "plain-load0.8"))
     said = run.communicate()[0]
     assert run.returncode != 0
     assert "SLURM status is: 'CANCELLED'" in said
-    assert "homogeneous-load0.8" in said.split("Error in rule truth")[1]
+    assert "plain-load0.8" in said.split("Error in rule truth")[1]
     done = study.results()
-    assert "truth/homogeneous-load0.5.parquet" in done, "the others finish"
-    assert "truth/homogeneous-load0.8.parquet" not in done
+    assert "truth/plain-load0.5.parquet" in done, "the others finish"
+    assert "truth/plain-load0.8.parquet" not in done
 
     run = start(study)
-    job = slurm.wait_for_job("rule_truth", "homogeneous-load0.8")
+    job = slurm.wait_for_job("rule_truth", "plain-load0.8")
     run.send_signal(signal.SIGKILL)
     run.communicate()
     name = slurm.ask("squeue", "--noheader", "--format=%j", "--jobs", job).strip()
-    refused = study.run(*COLLECTED, configfile=SMOKE)
+    refused = study.run(*COLLECTED)
     assert refused.returncode != 0
     assert "cannot be locked" in refused.stdout + refused.stderr
     assert name.startswith("queuebench")
     slurm.ask("scancel", "--name", name)
-    succeed(study.run("--unlock", configfile=SMOKE))
-    succeed(study.run(*COLLECTED, configfile=SMOKE))
+    succeed(study.run("--unlock"))
+    succeed(study.run(*COLLECTED))
     results = study.results()
     for path in COLLECTED:
         name = path.removeprefix("results/")
-        assert results[name] == local_results[name], name
+        assert results[name] == expected[name], name

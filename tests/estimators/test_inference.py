@@ -88,7 +88,7 @@ def test_influences_of_batches_sum_to_zero():
 
 def test_the_mixtures_jackknife_leaves_out_a_batch_at_a_time(make_cell, tmp_path):
     """Against estimates computed afresh from the Q values of all other batches."""
-    from references import estimators as reference
+    from tests.references import estimators as reference
 
     cell = make_cell(arrivals=4000, system={"servers": 4}, horizon=3.0, warmup=20.0)
     simulate_batch(cell, "bernoulli", range(1), tmp_path / "t.arrow")

@@ -65,26 +65,31 @@ CELLS = [
 
 
 @pytest.mark.parametrize("keys", CELLS)
-def test_simulation_agrees_with_the_oracle(make_cell, tmp_path, keys):
-    """64 replicates within 4 standard errors of every estimand.
+@pytest.mark.parametrize(
+    ("replicates", "arrivals", "errors"),
+    [(16, 10_000, 5.5), pytest.param(64, 40_000, 4, marks=pytest.mark.slow(seconds=25))],
+)
+def test_simulation_agrees_with_the_oracle(make_cell, tmp_path, keys, replicates, arrivals, errors):
+    """Replicates within some standard errors of every estimand: 4 of 64 long ones, or 5.5 of 16.
 
-    Twenty rows in each of three cells: a false alarm once in about 250 seeds. The horizon that is chosen
-    on the same data leaves a bias of its own, so its row is checked for its estimand only.
+    Twenty rows in each of three cells: by Student's law a false alarm once in 100 seeds of the long
+    ones, in 270 of the others. The horizon that is chosen on the same data leaves a bias of its own,
+    so its row is checked for its estimand only.
     """
     control, treatment = ({"policy": "power_of_d", "d": d} for d in keys["d"])
     cell = make_cell(
         load=keys["load"], system=dict(keys["system"]), control=control, treatment=treatment,
-        arrivals=40_000, horizons=[3.0, 6.0, 12.0], truth={"exact_tolerance": 1e-5},
+        arrivals=arrivals, horizons=[3.0, 6.0, 12.0], truth={"exact_tolerance": 1e-5},
     )  # fmt: skip
     outputs = [tmp_path / "e.parquet", tmp_path / "d.parquet"]
-    simulate_and_estimate(cell, range(64), outputs, tmp_path / "log")
+    simulate_and_estimate(cell, range(replicates), outputs, tmp_path / "log")
     found = {"scenario": "tested", "load": keys["load"]} | solve_cell(cell)
     estimates = pd.read_parquet(outputs[0])
     table = bias_decomposition(estimates, [found])
     assert len(table) == 1 + 6 * 3 + 1
     judged = table[table["estimator"] != "mixed_dq_auto"]
     for _, row in judged.iterrows():
-        bound = 4 * row["residual_se"] + row["residual_error"]
+        bound = errors * row["residual_se"] + row["residual_error"]
         assert abs(row["residual"]) < bound, row["estimator"]
     total = table["gte"] + table["interference_bias"] + table["truncation_bias"]
     np.testing.assert_allclose(total, table["estimand"], atol=1e-12)

@@ -26,7 +26,7 @@ DELAYED = {
 }
 
 
-@pytest.mark.slow
+@pytest.mark.slow(seconds=25)
 @pytest.mark.parametrize(("kind", "lag"), DELAYED)
 def test_the_table_of_delayed_information(alone, kind, lag):
     """Every cell within 1 %, at least four standard errors of the run; false alarm once in 450 seeds."""
@@ -35,7 +35,7 @@ def test_the_table_of_delayed_information(alone, kind, lag):
         assert_mean_within_one_percent(cell, expected, 8_000_000 if d == 20 else 4_000_000)
 
 
-@pytest.mark.slow
+@pytest.mark.slow(seconds=60)
 def test_time_and_arrival_averages_at_length(make_cell):
     """N = 20, d = 2 against 3, load 0.7, a = 0.4, P = 200: the effect in each of its meanings.
 

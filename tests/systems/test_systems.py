@@ -169,7 +169,7 @@ def of_all_contrasts(name, logs, load=0.85, arrivals=50_000):
             yield analyze(simulate(name, contrast, load, seed, arrivals)), effect
 
 
-@pytest.mark.slow
+@pytest.mark.slow(seconds=60)
 @pytest.mark.parametrize("name", SYSTEMS)
 def test_headlines_do_not_miss_in_silence(name):
     """At most one log in twenty, of 60: eight or fewer, exceeded once in 500 systems at that rate."""
@@ -182,7 +182,7 @@ def test_headlines_do_not_miss_in_silence(name):
         assert not any(analysis.headline.estimate == 0.0 for analysis, _ in made)
 
 
-@pytest.mark.slow
+@pytest.mark.slow(seconds=40)
 @pytest.mark.parametrize("load", [0.7, 0.85])
 def test_a_clean_log_of_a_weak_contrast_gets_no_warning(load):
     """In at least 90 % of logs: of 40, six or fewer are warned, exceeded once in 10 at exactly 90 %."""

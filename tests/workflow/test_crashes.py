@@ -11,15 +11,17 @@ import pyarrow as pa
 import pytest
 
 from queuebench.pipeline.at_work import at_work
-from tests.workflow_copy import TINY, Workflow, succeed
+from tests.workflow_copy import INEXACT, TINY, Workflow, succeed
 
 # One cell passes its traces on, one keeps them; several batches, so that there is always work under way.
 STUDY = {
     **TINY,
+    **INEXACT,
+    "replicates": 6,
     "batch_size": 3,
-    "scenarios": {"plain": {}, "kept": {"keep_traces": True, "replicates": 6}},
+    "scenarios": {"plain": {}, "kept": {"keep_traces": True, "replicates": 3}},
 }
-TARGETS = ["results/estimates.parquet", "results/truth.parquet", "results/tables/mse.csv"]
+TARGETS = ["results/estimates.parquet", "results/truth.parquet"]
 ESTIMATES = "results/estimates/kept-load0.6/batch0.parquet"
 TRACE = "results/traces/kept-load0.6/{}/batch0.arrow"
 
@@ -84,16 +86,17 @@ def assert_complete(study, undisturbed):
     assert not [path for path in leftovers if path.name != ".snakemake_timestamp"]
 
 
-def test_a_run_killed_three_times_ends_with_the_same_bytes(study, undisturbed):
+@pytest.mark.parametrize("kills", [1, pytest.param(3, marks=pytest.mark.slow(seconds=40))])
+def test_a_run_killed_again_and_again_ends_with_the_same_bytes(study, undisturbed, kills):
     moments = random.Random(7)
-    for _ in range(3):
+    for _ in range(kills):
         kill_after(study, undisturbed.seconds * moments.uniform(0.2, 0.6))
         succeed(study.run("--unlock"))
     succeed(resume(study))
     assert_complete(study, undisturbed)
 
 
-@pytest.mark.slow
+@pytest.mark.slow(seconds=30)
 @pytest.mark.parametrize("seed", range(20))
 def test_a_run_killed_at_any_moment_ends_with_the_same_bytes(study, undisturbed, seed):
     kill_after(study, undisturbed.seconds * random.Random(seed).uniform(0.05, 1.0))
@@ -101,6 +104,7 @@ def test_a_run_killed_at_any_moment_ends_with_the_same_bytes(study, undisturbed,
     assert_complete(study, undisturbed)
 
 
+@pytest.mark.slow(seconds=25)
 def test_a_damaged_trace_is_found_and_named(study, undisturbed):
     shutil.copytree(undisturbed.workflow.folder, study.folder, dirs_exist_ok=True)
     path = TRACE.format("switchback")
@@ -163,6 +167,7 @@ def disk(study):
     disk.remove()
 
 
+@pytest.mark.slow(seconds=35)
 def test_a_full_disk_is_named_and_loses_nothing(study, disk, undisturbed):
     succeed(study.run("results/truth/plain-load0.6.parquet"))
     before = study.results()

@@ -1,7 +1,7 @@
 """An edit reruns what depends on it and nothing else.
 
 Each test makes one edit in a copy of a finished study, package included, and asks Snakemake what it
-would do.
+would do. Whole studies are run by the slow tests of `test_runs`, and by `.ci/run`.
 """
 
 import pytest
@@ -59,6 +59,14 @@ class Finished(Workflow):
         assert old in text, f"{module} does not contain {old!r}"
         path.write_text(text.replace(old, new, 1))
 
+    def pretend(self):
+        """Let empty files pass for the tables and figures: what they hold decides no rerun."""
+        for row in succeed(self.run("--summary")).stdout.splitlines()[1:]:
+            path = self.folder / row.split("\t")[0]
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.touch()
+        succeed(self.run("--touch", "--forceall"))
+
     def add(self, module, source):
         """Add a module to a package of registered things, which finds it."""
         (self.folder / "src/queuebench" / module).write_text(source)
@@ -68,7 +76,8 @@ class Finished(Workflow):
 def finished_once(tmp_path_factory):
     workflow = Finished(tmp_path_factory.mktemp("incremental") / "study", package=True)
     workflow.change_study()
-    succeed(workflow.run(cores=2))
+    succeed(workflow.run("results/estimates.parquet", cores=2))
+    workflow.pretend()
     return workflow
 
 

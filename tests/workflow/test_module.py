@@ -5,7 +5,7 @@ import subprocess
 import pytest
 import yaml
 
-from tests.workflow_copy import TINY, Workflow, succeed
+from tests.workflow_copy import INEXACT, TINY, Workflow, succeed
 
 HOST = "https://github.com/somebody/"
 SNAKEFILE = """
@@ -46,12 +46,12 @@ def test_results_land_in_the_folder_of_the_user(workflow, tmp_path_factory):
     before = files(workflow.folder)
     own = tmp_path_factory.mktemp("user") / "own"
     shim = workflow.folder / "workflow/Snakefile"
-    user = User(own, f'"{shim}"', {"bench": TINY}, '["bench"]', " as bench_*")
+    user = User(own, f'"{shim}"', {"bench": {**TINY, **INEXACT}}, '["bench"]', " as bench_*")
     succeed(user.run("results/estimates.parquet"))
     assert (own / "results/estimates.parquet").exists()
     assert files(workflow.folder) == before
 
-    workflow.write_study()
+    workflow.write_study(**INEXACT)
     succeed(workflow.run("results/estimates.parquet"))
     assert user.results()["estimates.parquet"] == workflow.results()["estimates.parquet"]
 

@@ -6,6 +6,8 @@ import pandas as pd
 import pytest
 import yaml
 
+from tests.workflow_copy import INEXACT, Workflow, succeed
+
 TABLES = [
     "results/estimates.parquet",
     "results/truth.parquet",
@@ -17,11 +19,6 @@ TABLES = [
 pytestmark = pytest.mark.workflow
 
 
-def succeed(process):
-    assert process.returncode == 0, process.stdout + process.stderr
-    return process
-
-
 def rows_of(results, name, **keys):
     table = pd.read_parquet(io.BytesIO(results[name]))
     for key, value in keys.items():
@@ -31,9 +28,9 @@ def rows_of(results, name, **keys):
 
 def test_results_do_not_depend_on_cores_or_batches_and_a_second_run_does_nothing(workflow):
     workflow.write_study()
-    succeed(workflow.run(cores=1))
+    succeed(workflow.run(*TABLES, cores=1))
     first = workflow.results()
-    assert "Nothing to be done" in succeed(workflow.run()).stderr
+    assert "Nothing to be done" in succeed(workflow.run(*TABLES)).stderr
 
     workflow.write_study(batch_size=2)
     succeed(workflow.run(*TABLES, "--forceall", cores=2))
@@ -54,22 +51,26 @@ def test_results_do_not_depend_on_cores_or_batches_and_a_second_run_does_nothing
     pd.testing.assert_frame_equal(truth, rows_of(first, "truth.parquet"))
 
 
-def test_kept_traces_give_the_same_estimates(workflow):
-    workflow.write_study()
+@pytest.fixture(scope="module")
+def estimated(tmp_path_factory):
+    """A study run as far as its estimates, traces passing."""
+    workflow = Workflow(tmp_path_factory.mktemp("estimated") / "study")
+    workflow.write_study(**INEXACT)
     succeed(workflow.run("results/estimates.parquet"))
-    passing = workflow.results()["estimates.parquet"]
-    workflow.write_study(keep_traces=True)
-    succeed(workflow.run("results/estimates.parquet", "--forceall"))
-    assert workflow.results()["estimates.parquet"] == passing
+    return workflow
+
+
+def test_kept_traces_give_the_same_estimates(workflow, estimated):
+    workflow.write_study(**INEXACT, keep_traces=True)
+    succeed(workflow.run("results/estimates.parquet"))
+    assert workflow.results()["estimates.parquet"] == estimated.results()["estimates.parquet"]
     traces = sorted(path.name for path in workflow.folder.rglob("*.arrow"))
     assert traces == ["batch0.arrow", "batch0.arrow", "batch0.carry.arrow", "batch0.carry.arrow"]
 
 
-def test_passing_traces_leave_nothing_behind(workflow):
-    workflow.write_study()
-    succeed(workflow.run("results/estimates.parquet"))
-    assert not list(workflow.folder.rglob("*.arrow"))
-    assert not list(workflow.folder.rglob("*.partial"))
+def test_passing_traces_leave_nothing_behind(estimated):
+    assert not list(estimated.folder.rglob("*.arrow"))
+    assert not list(estimated.folder.rglob("*.partial"))
 
 
 @pytest.mark.parametrize(
@@ -90,6 +91,14 @@ def test_a_wrong_study_ends_before_any_job(workflow, keys, message):
     assert not (workflow.folder / "results").exists()
 
 
+@pytest.mark.slow(seconds=50)
+def test_a_whole_study_leaves_nothing_to_do(workflow):
+    workflow.write_study()
+    succeed(workflow.run(cores=2))
+    assert "Nothing to be done" in succeed(workflow.run()).stderr
+
+
+@pytest.mark.slow(seconds=60)
 def test_a_study_too_small_for_some_tables_leaves_them_empty_but_whole(workflow):
     """One replicate, one estimator, records too short for a standard error."""
     workflow.write_study(
@@ -110,6 +119,7 @@ def test_a_study_too_small_for_some_tables_leaves_them_empty_but_whole(workflow)
     assert (workflow.folder / "results/figures/coverage.png").stat().st_size > 0
 
 
+@pytest.mark.slow(seconds=70)
 def test_a_study_of_two_equal_arms_alone_has_all_its_tables_and_figures(workflow):
     alike = {"policy": "power_of_d", "d": 2}
     workflow.write_study(control=alike, treatment=alike, horizons=[2.0, 5.0, 9.0])
@@ -136,8 +146,6 @@ def test_the_default_study_is_read_without_a_configfile(workflow):
     assert f"{next(iter(default['scenarios']))}-load" in process.stdout + process.stderr
 
 
-def test_progress_and_failures_are_in_the_log(workflow):
-    workflow.write_study()
-    succeed(workflow.run("results/estimates.parquet"))
-    log = workflow.folder / "results/logs/simulate_and_estimate/plain-load0.6/batch0.log"
+def test_progress_and_failures_are_in_the_log(estimated):
+    log = estimated.folder / "results/logs/simulate_and_estimate/plain-load0.6/batch0.log"
     assert "plain-load0.6: simulating and estimating: done, 18 steps" in log.read_text()

@@ -50,7 +50,7 @@ def test_reference_table(cell):
     check(cell, TABLE[cell], tolerance=1e-8 if cell[0] == 3 else 1e-6)
 
 
-@pytest.mark.slow
+@pytest.mark.slow(seconds=60)
 @pytest.mark.parametrize("cell", SLOW_TABLE, ids=str)
 def test_reference_table_of_large_sets(cell):
     check(cell, SLOW_TABLE[cell], tolerance=1e-6)
@@ -63,7 +63,7 @@ def test_truncated_reference_values():
             assert value == pytest.approx(digits, abs=0.5001e-6)
 
 
-@pytest.mark.slow
+@pytest.mark.slow(seconds=90)
 def test_adapted_set_agrees_with_the_longest_cut():
     cut = solve(20, 0.8, 2, 3, cut=8, tolerance=1e-6)
     adapted = solve(20, 0.8, 2, 3, tolerance=1e-6)
@@ -75,7 +75,7 @@ def test_adapted_set_agrees_with_the_longest_cut():
     assert cut.gte == pytest.approx(-0.357239, abs=1e-6)
 
 
-@pytest.mark.slow
+@pytest.mark.slow(seconds=120)
 def test_adapted_set_at_high_load():
     """20 servers at load 0.9: a cut set of any feasible size leaves too much probability out."""
     result = solve(20, 0.9, 2, 3, tolerance=1e-5)
