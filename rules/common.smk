@@ -10,7 +10,6 @@ from queuebench.pipeline.cost import describe_cost
 from queuebench.pipeline.environment import prepare_jobs
 from queuebench.pipeline.fingerprint import fingerprint
 from queuebench.pipeline.jobs import (
-    batch_params,
     estimation_params,
     exact_params,
     external_code,
@@ -23,6 +22,7 @@ from queuebench.pipeline.study_plan import LOSS_FIGURES, LOSS_TABLES, StudyPlan
 from queuebench.results.catalogue import Table
 from queuebench.study.cells import parse_study
 from queuebench.study.file import read_study_file
+from queuebench.study.plugins import load_installed
 
 
 def plan_study():
@@ -31,6 +31,7 @@ def plan_study():
         # A module's study is part of somebody else's file, which need not be one.
         for path in [] if workflow.modifier.parent_modifier else workflow.configfiles:
             read_study_file(path)
+        load_installed()
         study = parse_study(config)
         cells = check_study(study)
         if any(word.startswith("--report") for word in sys.argv):
@@ -75,12 +76,12 @@ def any_of(names):
 
 
 def shown_table(file, title, caption):
-    """Return a table that the report shows."""
+    """Return a table that the report shows, with a caption or, as of a plug-in, without."""
     return report(
         f"results/tables/{file}",
         category="Tables",
         labels={"table": title},
-        caption=f"../workflow/report/{caption}.rst",
+        caption=caption and f"../workflow/report/{caption}.rst",
     )
 
 
@@ -91,7 +92,7 @@ def shown_figure(path, title, caption, label):
         category="Figures",
         subcategory=title,
         labels={"scenario": label},
-        caption=f"../workflow/report/{caption}.rst",
+        caption=caption and f"../workflow/report/{caption}.rst",
     )
 
 
@@ -99,7 +100,7 @@ def table_outputs(table):
     """Return a table's files, those with a title for the report."""
     return {
         key: (
-            shown_table(file, title, file.partition(".")[0])
+            shown_table(file, title, table.shipped and file.partition(".")[0])
             if title
             else f"results/tables/{file}"
         )
@@ -113,7 +114,7 @@ def figure_outputs(figure):
     labels = scenarios if figure.each else [figure.label]
     paths = figure.paths(scenarios)
     shown = [
-        shown_figure(path, figure.title, figure.name, label)
+        shown_figure(path, figure.title, figure.shipped and figure.name, label)
         for path, label in zip(paths, labels)
     ]
     return shown + paths[len(labels) :]

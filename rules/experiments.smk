@@ -76,7 +76,7 @@ rule simulate_and_estimate:
         mem_mb=lambda wildcards: job_memory(CELLS[wildcards.cell].experiment.arrivals),
         runtime=lambda wildcards: of_batch(PLAN.minutes, wildcards),
     params:
-        job=lambda wildcards: batch_params(
+        job=lambda wildcards: estimation_params(
             CELLS[wildcards.cell], script_path("simulate_and_estimate")
         ),
         replicates=lambda wildcards: of_batch(PLAN.replicates, wildcards),

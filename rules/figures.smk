@@ -19,6 +19,7 @@ for figure in PLAN.figures:
             each=figure.each,
             given=PLAN.given(figure),
             order=PLAN.order,
+            plugins=PLAN.plugins,
             code=code_of("draw_figures", figure.function),
         script:
             "../workflow/scripts/draw_figures.py"

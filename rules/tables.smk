@@ -40,6 +40,7 @@ for table in PLAN.tables:
         params:
             function=table.function,
             given=PLAN.given(table),
+            plugins=PLAN.plugins,
             code=code_of("make_tables", table.function),
         script:
             "../workflow/scripts/make_tables.py"

@@ -10,7 +10,7 @@ from queuebench.study.cells import parse_study, resolve
 from queuebench.study.settings import ExternalLog
 
 SCRIPTS = Path(__file__).parents[2] / "workflow/scripts"
-batch_params = partial(jobs.batch_params, script=SCRIPTS / "simulate_and_estimate.py")
+batch_params = partial(jobs.estimation_params, script=SCRIPTS / "simulate_and_estimate.py")
 estimation_params = partial(jobs.estimation_params, script=SCRIPTS / "estimate.py")
 exact_params = partial(jobs.exact_params, script=SCRIPTS / "exact.py")
 simulation_params = partial(jobs.simulation_params, script=SCRIPTS / "simulate.py")

@@ -2,8 +2,10 @@
 
 from queuebench.pipeline.failures import say_failures
 from queuebench.results.figures.make import draw_figures
+from queuebench.study.plugins import load_plugins
 
 say_failures(snakemake.log)
+load_plugins(snakemake.params.plugins)
 draw_figures(
     snakemake.params.function,
     snakemake.input,

@@ -7,8 +7,8 @@ from queuebench.pipeline.stages.batches import estimate_traces
 from queuebench.study.cells import Cell
 
 say_failures(snakemake.log)
-ensure_compiled()
 cell = Cell.from_dict(snakemake.params.job["cell"])
+ensure_compiled()
 estimate_traces(
     cell,
     dict(zip(snakemake.params.designs, snakemake.input, strict=True)),

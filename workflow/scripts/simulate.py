@@ -6,9 +6,10 @@ from queuebench.pipeline.stages.simulate import simulate_trace
 from queuebench.study.cells import Cell
 
 say_failures(snakemake.log)
+cell = Cell.from_dict(snakemake.params.job["cell"])
 ensure_compiled()
 simulate_trace(
-    Cell.from_dict(snakemake.params.job["cell"]),
+    cell,
     snakemake.wildcards.design,
     range(*snakemake.params.replicates),
     snakemake.output.trace,

@@ -7,8 +7,8 @@ from queuebench.pipeline.stages.batches import simulate_and_estimate
 from queuebench.study.cells import Cell
 
 say_failures(snakemake.log)
-ensure_compiled()
 cell = Cell.from_dict(snakemake.params.job["cell"])
+ensure_compiled()
 simulate_and_estimate(
     cell,
     range(*snakemake.params.replicates),

@@ -13,10 +13,11 @@ import functools
 import hashlib
 import os
 import re
-import sys
 from pathlib import Path
 
 import numba
+
+from queuebench.base.outside import outside_sources
 
 _PACKAGE = Path(__file__).parents[1]
 _DECLARING = {f"{_PACKAGE.name}.base.jit.{name}" for name in ("njit", "kernel", "inlined")} | {
@@ -83,23 +84,8 @@ def sources_hash(module):
         Empty for a module of the package, whose sources are in every cache folder's hash, and for one
         that has no file.
     """
-    found, ahead = {}, [module]
-    if module.split(".")[0] == _PACKAGE.name or _file(module) is None:
-        return ""
-    folder = _file(module).parent
-    while ahead:
-        name = ahead.pop()
-        path = _file(name)
-        if name not in found and path is not None and path.is_relative_to(folder):
-            found[name] = path.read_bytes()
-            ahead.extend(_imports(found[name]))
-    return _digest(dict(sorted(found.items())))
-
-
-def _file(module):
-    """Return the source file of a module that is imported, or None."""
-    file = getattr(sys.modules.get(module), "__file__", None)
-    return Path(file).resolve() if file and file.endswith(".py") else None
+    paths = outside_sources(module)
+    return _digest({name: path.read_bytes() for name, path in paths.items()}) if paths else ""
 
 
 @functools.cache

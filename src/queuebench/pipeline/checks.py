@@ -14,6 +14,7 @@ from queuebench.loss_network.events import event_count
 from queuebench.loss_network.model import build_network
 from queuebench.pipeline.cost import check_cost
 from queuebench.pipeline.stages.build import Setup
+from queuebench.queueing.arrivals import outside_arrivals
 from queuebench.queueing.policies import policy
 from queuebench.queueing.policies.arguments import find_fault, suggestion
 from queuebench.queueing.speeds import server_speeds
@@ -142,7 +143,9 @@ def _check_estimators(cell):
 
 def _check_speeds(cell):
     experiment = cell.experiment
-    if experiment.workload is not None and cell.periodic:
+    if experiment.workload is not None and (
+        cell.periodic or outside_arrivals(experiment.arrival_process.kind)
+    ):
         _refuse(cell, "arrival_process", "a replayed workload has its own arrivals; leave this out")
     if experiment.workload is not None and experiment.service.distribution != "exponential":
         _refuse(cell, "service", "a replayed workload has its own sizes; leave this out")
@@ -258,7 +261,7 @@ def _expected_arrivals(setup):
     duration = setup.length().get("duration")
     if duration is None:
         return experiment.arrivals
-    cycle = experiment.arrival_process.period
+    cycle = cell.cycle
     if experiment.arrivals < 0.5 * cell.rate * cycle:
         _refuse(
             cell,
@@ -284,12 +287,12 @@ def _check_stability(cell, system, arm):
             certain = policy(name).overload_is_certain
             known = "unstable" if certain else "not known to be stable"
             _refuse(cell, key, f"{name} is {known}{where}: {overload}")
-    shape = getattr(cell.experiment.service, "shape", None)
-    heavy = shape is not None and shape <= _INFINITE_VARIANCE
+    service = cell.experiment.service
+    heavy = service.distribution == "pareto" and service.shape <= _INFINITE_VARIANCE
     if heavy and policy(name).evenly_blind(**parameters):
         _refuse(
             cell,
             "service.shape",
-            f"at {shape:g} the {key} policy {name}, which ignores the queues, has an infinite "
+            f"at {service.shape:g} the {key} policy {name}, which ignores the queues, has an infinite "
             f"mean response time; it must be above {_INFINITE_VARIANCE:g}",
         )

@@ -7,13 +7,16 @@ and comments do not count.
 Left out is what changes no result (`_NO_RESULT`), and what a registry's package imports: the rule names the
 policies and estimators it uses, so that a new one reruns nothing else (`_NAMED`). Of the settings
 (`_SETTINGS`) the methods and functions that are reached count; fields and validators do not, as every study
-passes them when the workflow is parsed, and what comes out is in the params.
+passes them when the workflow is parsed, and what comes out is in the params. Of a module from outside counts
+what it imports from its own folder, and of the package.
 """
 
 import ast
 import hashlib
 from functools import cache
 from pathlib import Path
+
+from queuebench.base.outside import is_outside, outside_sources, source_path
 
 _SOURCE = Path(__file__).parents[2]
 _PACKAGE = "queuebench"
@@ -24,17 +27,20 @@ _NO_RESULT = {
 _NAMED = {f"{_PACKAGE}.estimators", f"{_PACKAGE}.queueing.policies"}
 _SETTINGS = f"{_PACKAGE}.study."
 _VALIDATORS = {"model_validator", "field_validator"}
+_OUTSIDE: dict[str, Path] = {}
+"""Sources of the modules from outside that somebody asked for."""
 
 
 def fingerprint(script, *modules):
-    """Return a hash of all code of the package that a script reaches.
+    """Return a hash of all code of the package, and of plug-ins, that a script reaches.
 
     Parameters
     ----------
     script : str, pathlib.Path or None
         Of a rule; None where only modules count.
     *modules : str
-        Dotted names of the registered policies' and estimators' modules that the rule uses, or of others.
+        Dotted names of the registered policies' and estimators' modules that the rule uses, or of others;
+        those from outside are imported already.
 
     Returns
     -------
@@ -56,6 +62,10 @@ def reached(script, *modules):
     """Return the names behind a fingerprint: modules, and ``module:definition`` of the settings."""
     imported = set() if script is None else _imported(ast.parse(Path(script).read_text()))
     ahead = {*imported, *modules}
+    for module in filter(is_outside, modules):
+        sources = outside_sources(module)
+        _OUTSIDE.update(sources)
+        ahead |= sources.keys()
     seen = set()
     while ahead:
         name = ahead.pop()
@@ -66,8 +76,9 @@ def reached(script, *modules):
 
 
 def _path(name):
-    base = _SOURCE / Path(*name.split("."))
-    return base / "__init__.py" if base.is_dir() else base.with_suffix(".py")
+    if is_outside(name) and name not in _OUTSIDE:
+        raise FileNotFoundError(f"{name} is no Python file")
+    return _OUTSIDE.get(name) or source_path(_SOURCE, name)
 
 
 @cache
@@ -93,7 +104,7 @@ def _imported(tree):
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom):
+        elif isinstance(node, ast.ImportFrom) and not node.level:
             found |= {_member(node.module, alias.name) for alias in node.names}
     found = {name for name in found if name.split(".")[0] == _PACKAGE}
     # Whoever imports a module runs the packages it is in.

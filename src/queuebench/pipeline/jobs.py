@@ -9,13 +9,18 @@ import json
 from importlib.metadata import version
 
 import queuebench.estimators  # noqa: F401 (importing registers)
+from queuebench.base.errors import StudyError
+from queuebench.base.outside import is_outside
 from queuebench.base.yaml_text import YamlError, read_yaml
 from queuebench.estimators.common.registry import all_estimators
 from queuebench.estimators.common.setting import applying, truth_arrivals
 from queuebench.pipeline.fingerprint import fingerprint
 from queuebench.pipeline.stages.exact import choices
+from queuebench.queueing.arrivals import outside_arrivals
 from queuebench.queueing.policies import policy
+from queuebench.queueing.service import law_module
 from queuebench.queueing.workload import content_hash
+from queuebench.study.plugins import load_installed, load_plugins, providers
 
 _SYSTEM = (
     "system", "control", "treatment", "speeds", "arrival_process", "information", "travel_time",
@@ -29,7 +34,7 @@ _EXACT_ALONE = ("exact_states", "exact_tolerance")
 
 def simulation_params(cell, design, script):
     """Return settings and code of a job that simulates kept traces of one design."""
-    return {"cell": _record_settings(cell, design), "code": _code(cell, script, _policies)}
+    return _job(_record_settings(cell, design), script, _simulated(cell))
 
 
 def _record_settings(cell, design):
@@ -40,19 +45,8 @@ def _record_settings(cell, design):
 
 def estimation_params(cell, script):
     """Return settings and code of a job that estimates from kept traces."""
-    return {
-        "cell": _with_estimators(cell),
-        # Policies too, for estimators that replay the record.
-        "code": _code(cell, script, _policies, _estimators),
-    }
-
-
-def batch_params(cell, script):
-    """Return settings and code of a job that simulates and estimates."""
-    return {
-        "cell": _with_estimators(cell),
-        "code": _code(cell, script, _policies, _estimators),
-    }
+    # What is simulated too, for estimators that replay the record, and as the cell names it.
+    return _job(_with_estimators(cell), script, _simulated(cell) | _estimators(cell))
 
 
 def row_keys(cell):
@@ -73,7 +67,7 @@ def row_keys(cell):
             None,
             "queuebench.pipeline.stages.simulate",
             "queuebench.pipeline.stages.estimate",
-            *_policies(cell),
+            *_simulated(cell),
         ),
         "libraries": {name: version(name) for name in _LIBRARIES},
         "workload": content_hash(cell.experiment.workload),
@@ -101,23 +95,24 @@ def _digest(*parts):
 
 def truth_params(cell, script):
     """Return settings and code of a job that simulates the truth."""
-    return {
-        "cell": _without_exact(cell.to_dict(*_SYSTEM, "truth")),
-        "least_arrivals": truth_arrivals(cell),
-        "code": _code(cell, script, _policies),
-    }
+    values = _without_exact(cell.to_dict(*_SYSTEM, "truth"))
+    return {"least_arrivals": truth_arrivals(cell)} | _job(values, script, _simulated(cell))
 
 
 def external_code(log, script):
-    """Return the code of a job that analyses a log: all estimators, and the policies its description names.
+    """Return the code of a job that analyses a log: estimators, and what else its description names.
 
     Parameters
     ----------
     log : queuebench.study.settings.ExternalLog
     script : str or pathlib.Path
     """
-    estimators = {entry.function.__module__ for entry in all_estimators()}
-    return fingerprint(script, *estimators, *_described_policies(log.config))
+    modules = load_installed() | _described(log.config)
+    named = providers(modules)
+    for entry in all_estimators():
+        if set(providers([entry.function.__module__])) <= set(named):
+            modules.add(entry.function.__module__)
+    return fingerprint(script, *modules)
 
 
 def exact_params(cell, script):
@@ -143,23 +138,35 @@ def _without_exact(values):
     return values
 
 
-def _code(cell, script, *registries):
-    return fingerprint(script, *(module for registry in registries for module in registry(cell)))
+def _job(values, script, modules):
+    """Return a cell's values, with the plug-ins that some modules came with, and the code of a job."""
+    if plugins := providers(modules):
+        values |= {"plugins": plugins}
+    return {"cell": values, "code": fingerprint(script, *modules)}
 
 
-def _described_policies(path):
-    """Return the modules of the policies that a log's description names; its job says what is wrong in it."""
+def _described(path):
+    """Return the modules of a description's plug-ins and policies; its job says what is wrong in it."""
+    modules = set()
     try:
-        structure = read_yaml(path)["structure"]
-        names = {structure[arm]["policy"] for arm in ("control", "treatment")}
-        return {policy(name).module for name in names}
-    except (YamlError, KeyError, TypeError):
-        return set()
+        described = read_yaml(path)
+        modules |= load_plugins(described.get("plugins"))
+        names = {described["structure"][arm]["policy"] for arm in ("control", "treatment")}
+        return modules | {policy(name).module for name in names}
+    except (YamlError, StudyError, KeyError, TypeError, AttributeError):
+        return modules
 
 
-def _policies(cell):
-    for arm in (cell.experiment.control, cell.experiment.treatment):
-        yield policy(arm.policy).module
+def _simulated(cell):
+    """Return the modules of a cell's policies, and of its laws of service and arrivals from outside."""
+    experiment = cell.experiment
+    arrivals = outside_arrivals(experiment.arrival_process.kind)
+    laws = [
+        law_module(experiment.service.distribution),
+        *([arrivals.__module__] if arrivals else []),
+    ]
+    arms = (experiment.control, experiment.treatment)
+    return {policy(arm.policy).module for arm in arms} | set(filter(is_outside, laws))
 
 
 def _applying(cell):
@@ -168,8 +175,7 @@ def _applying(cell):
 
 
 def _estimators(cell):
-    for entry in _applying(cell):
-        yield entry.function.__module__
+    return {entry.function.__module__ for entry in _applying(cell)}
 
 
 def _with_estimators(cell):

@@ -10,7 +10,8 @@ import yaml
 from queuebench import __version__
 from queuebench.base.errors import StudyError
 from queuebench.base.files import whole_file
-from queuebench.study.cells import load_study, resolve
+from queuebench.study.cells import parse_study, resolve
+from queuebench.study.file import read_study_file
 
 _CHANGES_NO_NUMBER = ("batch_size", "keep_traces")
 _NAMED = 6
@@ -101,20 +102,29 @@ def take_over(study, path):
 
 def _said(path, study):
     try:
-        other = load_study(path)
+        other = _written(path, study)
     except StudyError:
         return f"{path} could not be read, so whose results lie beside it is not known"
-    differing = _differences(study_values(other), study_values(study))
+    differing = _differences(other, study_values(study))
     if not differing:
         return None
     named = ", ".join(differing[:_NAMED])
     more = f" and {len(differing) - _NAMED} more" if len(differing) > _NAMED else ""
-    scenarios = ", ".join(other.scenarios) or "none"
+    scenarios = ", ".join(other["scenarios"]) or "none"
     return (
-        f"{path.parent}/ holds the study with seed {other.seed} and scenarios {scenarios}; this one differs "
-        f"in {named}{more}: results which that concerns are replaced, and those of what is no longer "
+        f"{path.parent}/ holds the study with seed {other['seed']} and scenarios {scenarios}; this one "
+        f"differs in {named}{more}: results which that concerns are replaced, and those of what is no longer "
         "named stay where they are"
     )
+
+
+def _written(path, study):
+    """Return the values of an earlier run's study, without running plug-ins that this one does not name."""
+    values = read_study_file(path)
+    named = values.get("plugins") if isinstance(values, dict) else None
+    if named and named != study.plugins:
+        return {"seed": None, "scenarios": {}} | values
+    return study_values(parse_study(values))
 
 
 def _differences(old, new, prefix=""):

@@ -16,13 +16,8 @@ from queuebench.study.cells import load_study, resolve
 _CELL = r"\w+-load[\d.e-]+"
 _BATCH = rf"{_CELL}/batch\d+"
 _RULES = "simulate|estimate|simulate_and_estimate|truth|exact|loss|external|figures"
-_SHOWN = "|".join(
-    re.escape(path).replace("STUDY", r"\w+")
-    for shown in CATALOGUE
-    for path in (shown.paths.values() if isinstance(shown, Table) else shown.paths(["STUDY"]))
-)
 _OURS = re.compile(
-    rf"""{_SHOWN}|results/(?:
+    rf"""results/(?:
     (?:estimates|diagnostics)/{_BATCH}\.parquet
   | (?:estimates|diagnostics|truth)\.parquet
   | traces/{_CELL}/\w+/batch\d+(?:\.carry)?\.arrow
@@ -64,13 +59,14 @@ def stale_files(configfile, folder="."):
         If the study is wrong or Snakemake cannot say what it names.
     """
     study = load_study(configfile)
+    shown = re.compile("|".join(_shown()))
     named = _named_store(study)
     untracked = _untracked(Path(configfile).resolve(), folder)
     logs = set(untracked)
     return [
         Path(path)
         for path in untracked
-        if _OURS.fullmatch(path)
+        if (_OURS.fullmatch(path) or shown.fullmatch(path))
         and path not in named
         and not (path.startswith("results/benchmarks/") and _log_of(path) not in logs)
         and not any(part.is_symlink() for part in _below(Path(folder), path))
@@ -87,6 +83,13 @@ def remove_stale(configfile, folder="."):
                 break
             (Path(folder) / parent).rmdir()
     return found
+
+
+def _shown():
+    """Yield patterns of the tables and figures of the catalogue, those of plug-ins by now among them."""
+    for one in CATALOGUE:
+        for path in one.paths.values() if isinstance(one, Table) else one.paths(["STUDY"]):
+            yield re.escape(path).replace("STUDY", r"\w+")
 
 
 def _log_of(benchmark):

@@ -10,6 +10,7 @@ from queuebench.pipeline.stages.loss_network import SCHEMAS
 from queuebench.results.catalogue import CATALOGUE, Figure, Table
 from queuebench.study.cells import Cell, external_logs
 from queuebench.study.families import families, notes
+from queuebench.study.plugins import loaded_plugins
 from queuebench.study.settings import Study
 
 _TRACED = 256
@@ -44,6 +45,8 @@ class StudyPlan:
 
     Attributes
     ----------
+    plugins : list of str
+        All that are loaded.
     cells : dict of str to Cell
         By name.
     kept, passing : list of str
@@ -53,14 +56,15 @@ class StudyPlan:
     external : dict of str to queuebench.study.settings.ExternalLog
         The scenarios that are somebody's log.
     scenarios : dict of str to list of str
-        By choice: ``all`` that are simulated; ``many_horizons``, ``delayed`` and ``exact``, those of them
-        with such a cell; ``any``, with a name for the loss network.
+        By choice: ``all`` that are simulated; those of a family (`queuebench.study.families`);
+        ``many_horizons`` and ``exact``, those with such a cell; ``any``, with a name for the loss network.
     servers : list of int
         Numbers of servers of the loss network.
     """
 
     def __init__(self, study: Study, cells: list[Cell]):
         self.study = study
+        self.plugins = loaded_plugins()
         self.cells = {cell.name: cell for cell in cells}
         self.kept = [name for name, cell in self.cells.items() if cell.experiment.keep_traces]
         self.passing = [name for name in self.cells if name not in self.kept]
@@ -70,11 +74,16 @@ class StudyPlan:
         every = self._scenarios_with(lambda cell: True)
         self.scenarios = {
             "all": every,
+            **self._families(),
             "many_horizons": self._scenarios_with(lambda c: len(c.experiment.all_horizons) > 1),
-            "delayed": self._scenarios_with(lambda cell: "delayed" in families(cell)),
             "exact": self._scenarios_with(lambda cell: cell.name in self.exact),
             "any": every or ["loss_network"][: len(self.servers)],
         }
+
+    def _families(self):
+        """Return the scenarios of each family that has any."""
+        names = dict.fromkeys(name for cell in self.cells.values() for name in families(cell))
+        return {n: self._scenarios_with(lambda cell, n=n: n in families(cell)) for n in names}
 
     def _scenarios_with(self, wanted):
         """Return the scenarios of the cells that are wanted, each once."""
@@ -193,7 +202,7 @@ class StudyPlan:
 
     @property
     def _shown(self):
-        return [one for one in CATALOGUE if self.scenarios[one.of]]
+        return [one for one in CATALOGUE if self.scenarios.get(one.of)]
 
     @property
     def order(self) -> list[str]:

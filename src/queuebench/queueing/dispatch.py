@@ -9,6 +9,7 @@ Numbers of jobs and of servers are unsigned: numba need not ask whether an index
 question that costs more than the answer's use in a loop of this kind.
 """
 
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -20,7 +21,8 @@ from queuebench.queueing.policies.registry import build_chooser, registered
 _ONE, _TWO, _HALF_A_WORD = np.uint64(1), np.uint64(2), np.uint64(32)
 _WORD = 2.0**-32
 
-_choose, _CODES = build_chooser()
+_choose, _CODES = None, 0
+"""Set by the first run, so that a plug-in's policies may come until then."""
 
 
 class Rules(NamedTuple):
@@ -115,7 +117,6 @@ def grow(state):
     return state._replace(departure=doubled(state.departure), landing=doubled(state.landing))
 
 
-@kernel(also=registered())
 def dispatch(begin, arrival, requirement, treated, words, rules, state, out):
     """Dispatch arrivals one by one.
 
@@ -150,6 +151,18 @@ def dispatch(begin, arrival, requirement, treated, words, rules, state, out):
     ValueError
         If no policy has a code of the rules, when nothing is dispatched, or a rule returns no server.
     """
+    return _declared()(begin, arrival, requirement, treated, words, rules, state, out)
+
+
+@cache
+def _declared():
+    """Return the kernel of the policies that are registered by now."""
+    global _choose, _CODES  # numba reads globals when it compiles.
+    _choose, _CODES = build_chooser()
+    return kernel(_dispatch, also=registered())
+
+
+def _dispatch(begin, arrival, requirement, treated, words, rules, state, out):
     for code in rules.policy:
         if not 0 <= code < _CODES:
             raise ValueError("no dispatch policy has the code that the rules give")

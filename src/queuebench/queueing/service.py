@@ -4,12 +4,43 @@ from collections.abc import Callable
 
 import numpy as np
 
+from queuebench.study.settings import admit
+from queuebench.study.types import Strict
+
 _LAWS: dict[str, Callable] = {}
 
 
 def _law(draw):
     _LAWS[draw.__name__.lstrip("_")] = draw
     return draw
+
+
+def register_law(model: type[Strict]) -> Callable:
+    """Return a decorator that registers a law from outside the package.
+
+    Parameters
+    ----------
+    model : type
+        What a study says of it: `distribution`, its name, and parameters, each with its bounds.
+
+    Returns
+    -------
+    Callable
+        Of ``draw(rng, out, **parameters)``, which fills `out` with independent requirements of mean 1, the
+        same numbers from one stream however the draws are split into calls.
+
+    Raises
+    ------
+    ValueError
+        If the model has no name or one that is taken.
+    """
+    name = admit("service", model)
+    return lambda draw: _LAWS.setdefault(name, draw)
+
+
+def law_module(distribution: str) -> str:
+    """Return the name of the module that defines a law."""
+    return _LAWS[distribution].__module__
 
 
 def draw_requirements(rng, distribution, parameters, out):
@@ -21,7 +52,7 @@ def draw_requirements(rng, distribution, parameters, out):
         The stream of service requirements; the same stream gives the same numbers however the
         draws are split into calls.
     distribution : str
-        exponential, constant, pareto, erlang or hyperexponential.
+        exponential, constant, pareto, erlang, hyperexponential or one from outside.
     parameters : dict
         ``shape`` for pareto, ``stages`` for erlang, ``scv`` for hyperexponential.
     out : ndarray of float64

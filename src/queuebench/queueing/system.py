@@ -1,5 +1,6 @@
 """A system of parallel servers with two dispatch policies, as plain numbers."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -29,6 +30,8 @@ class System:
         Law of the service requirements, see `queuebench.queueing.service`.
     amplitude, cycle : float
         Relative amplitude and period of a sinusoidal rate; amplitude 0 is a constant rate.
+    process : Callable, optional
+        An arrival process from outside, called with a stream, the rate and a time from which on.
     gaps, sizes : ndarray of float64, shape (n,), optional
         A recorded workload in place of drawn arrivals and requirements, both of mean 1.
     """
@@ -40,6 +43,7 @@ class System:
     service_parameters: dict = field(default_factory=dict)
     amplitude: float = 0.0
     cycle: float = 1.0
+    process: Callable | None = None
     gaps: np.ndarray | None = None
     sizes: np.ndarray | None = None
 
@@ -53,10 +57,17 @@ class System:
         """Whether arrivals and requirements come from a recorded workload."""
         return self.gaps is not None
 
+    @property
+    def poisson(self):
+        """Whether arrivals are Poisson, so that they see time averages at the rate's phase."""
+        return not self.recorded and self.process is None
+
     def arrivals(self, rng, start):
         """Return the arrival process from a time on."""
         if self.recorded:
             return RecordedArrivals(rng, self.rate, start, self.gaps, self.sizes)
+        if self.process is not None:
+            return self.process(rng, self.rate, start)
         if self.amplitude:
             return SinusoidalArrivals(rng, self.rate, start, self.amplitude, self.cycle)
         return PoissonArrivals(rng, self.rate, start)

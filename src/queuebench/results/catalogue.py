@@ -6,9 +6,20 @@ this list need not load a plotting library. A plug-in adds to the list with `add
 
 from dataclasses import dataclass
 
+from queuebench.base.outside import is_outside
+
+
+class Shown:
+    """What tables and figures have in common."""
+
+    @property
+    def shipped(self):
+        """Whether it comes with the package, where captions for the report are."""
+        return not is_outside(self.function)
+
 
 @dataclass(frozen=True)
-class Table:
+class Table(Shown):
     """Tables that are made together.
 
     Attributes
@@ -49,7 +60,7 @@ class Table:
 
 
 @dataclass(frozen=True)
-class Figure:
+class Figure(Shown):
     """A figure, or one for each of some scenarios.
 
     Attributes

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from queuebench.base.errors import StudyError
 from queuebench.study.explain import plainly, validate
 from queuebench.study.file import read_study_file, refuse_code
+from queuebench.study.plugins import load_installed, load_plugins
 from queuebench.study.settings import Experiment, ExternalLog, Study
 from queuebench.study.types import NAME_RULE, is_name
 
@@ -54,7 +55,19 @@ class Cell:
     @property
     def periodic(self):
         """Whether the arrival rate varies periodically."""
-        return getattr(self.experiment.arrival_process, "amplitude", 0.0) > 0.0
+        return self.amplitude > 0.0
+
+    @property
+    def amplitude(self):
+        """Relative amplitude of a sinusoidal arrival rate, else 0."""
+        process = self.experiment.arrival_process
+        return process.amplitude if process.kind == "sinusoidal" else 0.0
+
+    @property
+    def cycle(self):
+        """Period of a sinusoidal arrival rate in mean service times, else 1."""
+        process = self.experiment.arrival_process
+        return process.period if process.kind == "sinusoidal" else 1.0
 
     def horizon_arrivals(self, horizon):
         """Return a horizon in mean service times as a number of arrivals, ``floor(h*Lambda + 1e-9)``."""
@@ -85,7 +98,8 @@ class Cell:
 
     @classmethod
     def from_dict(cls, values):
-        """Rebuild a cell from what `to_dict` returned."""
+        """Rebuild a cell from what `to_dict` returned, with the plug-ins that a job was told to load."""
+        load_plugins(values.get("plugins"))
         experiment = Experiment.model_validate(values["experiment"])
         return cls(values["scenario"], values["load"], values["seed"], experiment)
 
@@ -116,11 +130,15 @@ def load_study(path):
     StudyError
         If the file cannot be read, is not YAML, or says something that is not allowed.
     """
-    return parse_study(read_study_file(path))
+    values = read_study_file(path)
+    load_installed()
+    return parse_study(values)
 
 
 def parse_study(values):
     """Check a study given as plain mappings and lists.
+
+    Its plug-ins are loaded first: the code of files and modules that it names runs.
 
     Raises
     ------
@@ -130,6 +148,7 @@ def parse_study(values):
     if not isinstance(values, dict):
         raise StudyError("a study must be a mapping of keys, see config/README.md")
     refuse_code(values)
+    load_plugins(values.get("plugins"))
     study = validate(Study, values, lambda key: key)
     for name in study.scenarios:
         if not is_name(name):
@@ -171,9 +190,7 @@ def resolve(study):
     StudyError
         If a scenario's override is wrong.
     """
-    base = study.model_dump(
-        mode="json", exclude={"seed", "scenarios", "loss_network", "limits"}, exclude_none=True
-    )
+    base = study.model_dump(mode="json", include=set(Experiment.model_fields), exclude_none=True)
     cells = []
     for name, override in study.scenarios.items():
         override = dict(override or {})

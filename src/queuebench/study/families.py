@@ -1,5 +1,33 @@
 """To which families of the paper a scenario belongs; a claim is judged on the families it is about."""
 
+from collections.abc import Callable
+
+_SHIPPED_ARRIVALS = ("poisson", "sinusoidal")
+_OUTSIDE: dict[str, Callable] = {}
+
+
+def register_family(name: str) -> Callable:
+    """Return a decorator that registers a family from outside the package.
+
+    Parameters
+    ----------
+    name : str
+        As tables and claims name it.
+
+    Returns
+    -------
+    Callable
+        Of ``belongs(cell) -> bool``.
+
+    Raises
+    ------
+    ValueError
+        If another family from outside has the name.
+    """
+    if name in _OUTSIDE:
+        raise ValueError(f"a family named {name} is registered already")
+    return lambda belongs: _OUTSIDE.setdefault(name, belongs)
+
 
 def families(cell):
     """Return the families of a cell, from its settings.
@@ -12,8 +40,8 @@ def families(cell):
     -------
     list of str
         Of homogeneous, heterogeneous, nonstationary, delayed, constant_service, heavy_tailed,
-        replay and aa (both arms alike). A homogeneous system has nothing but equal exponential servers,
-        Poisson arrivals and fresh information.
+        replay and aa (both arms alike), then those from outside. A homogeneous system has nothing but
+        equal exponential servers, Poisson arrivals and fresh information.
     """
     experiment = cell.experiment
     found = []
@@ -29,11 +57,12 @@ def families(cell):
         found.append("heavy_tailed")
     if experiment.workload is not None:
         found.append("replay")
-    if not found and experiment.service.distribution == "exponential":
+    plain = experiment.arrival_process.kind in _SHIPPED_ARRIVALS
+    if not found and plain and experiment.service.distribution == "exponential":
         found.append("homogeneous")
     if experiment.control == experiment.treatment:
         found.append("aa")
-    return found
+    return found + [name for name, belongs in _OUTSIDE.items() if belongs(cell)]
 
 
 def notes(cell):

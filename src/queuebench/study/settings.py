@@ -1,6 +1,6 @@
 """What a study may say: everything a scenario may set, the loss network, and the study around them."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import Field
 
@@ -213,3 +213,44 @@ class Study(Experiment):
         None, description="The overloaded loss network; left out, only queues are studied."
     )
     limits: Limits = Field(Limits(), description="What the study may cost; more is refused.")
+    plugins: list[str] = Field(
+        [],
+        description=(
+            "Code of your own to run: paths of Python files, relative to where the study is run, and names "
+            "of modules (docs/plug-ins.md)."
+        ),
+    )
+
+
+def admit(key: str, model: type[Strict]) -> str:
+    """Let a key of a study hold a model from outside too, checked as those that come with the package.
+
+    Parameters
+    ----------
+    key : {"service", "arrival_process"}
+    model : type
+        A subclass of `Strict` whose ``distribution`` or ``kind`` is one word, its default.
+
+    Returns
+    -------
+    str
+        That word.
+
+    Raises
+    ------
+    ValueError
+        If the model has none, or another model has the same.
+    """
+    field = Experiment.model_fields[key]
+    word, others = field.discriminator, get_args(field.annotation)
+    name = getattr(model.model_fields.get(word), "default", None)
+    if not isinstance(name, str):
+        raise ValueError(
+            f"{model.__name__}: {word} must have a default, the word that a study gives"
+        )
+    if name in {other.model_fields[word].default for other in others}:
+        raise ValueError(f"{key}: {word} {name} is there already")
+    for settings in (Experiment, Study):
+        settings.model_fields[key].annotation |= model
+        settings.model_rebuild(force=True)
+    return name

@@ -83,7 +83,6 @@ def setting_of(cell, design):
     """Return the setting of a simulated cell under one of its designs."""
     experiment = cell.experiment
     chosen = cell.designs[design]
-    process = experiment.arrival_process
     speeds = server_speeds(experiment.system.servers, **experiment.speeds.model_dump())
     return Setting(
         design=chosen.kind,
@@ -91,8 +90,8 @@ def setting_of(cell, design):
         rate=cell.rate,
         batch_horizon=experiment.horizon,
         travel_time=experiment.travel_time,
-        amplitude=getattr(process, "amplitude", 0.0),
-        cycle=getattr(process, "period", 1.0),
+        amplitude=cell.amplitude,
+        cycle=cell.cycle,
         period=getattr(chosen, "period", 0.0),
         burn_in=getattr(chosen, "burn_in", 0.0),
         horizons=tuple(experiment.all_horizons),

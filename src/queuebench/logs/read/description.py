@@ -11,6 +11,7 @@ from queuebench.logs.errors import LogError, about
 from queuebench.logs.read.clock import UNITS
 from queuebench.queueing.policies.arguments import find_fault
 from queuebench.study.explain import nearest, validate
+from queuebench.study.plugins import load_installed, load_plugins
 from queuebench.study.system import Fresh, Information, Policy
 from queuebench.study.types import NotNegative, Positive, Share
 
@@ -245,6 +246,13 @@ class LogConfig(_Strict):
     lead_in: NotNegative = Field(
         0.0, description="Time after the first arrival that is not part of the record."
     )
+    plugins: list[str] = Field(
+        [],
+        description=(
+            "Code of your own to run: paths of Python files, relative to the working directory, and names of "
+            "modules (docs/plug-ins.md)."
+        ),
+    )
     delimiter: str = Field(
         ",", min_length=1, max_length=1, description="Between fields of a CSV log."
     )
@@ -324,7 +332,8 @@ def load_config(path):
     """
     try:
         values = read_yaml(path)
-    except YamlError as error:
+        load_installed()
+    except (YamlError, StudyError) as error:
         raise LogError(f"{path}: {error}") from None
     return parse_config(values, name=path)
 
@@ -342,6 +351,7 @@ def parse_config(values, name="the description of the log"):
     if isinstance(values.get("design"), str):
         values = values | {"design": {"kind": values["design"]}}
     try:
+        load_plugins(values.get("plugins"))
         config = validate(LogConfig, values, lambda key: key)
     except StudyError as error:
         text = str(error).lstrip(": ")

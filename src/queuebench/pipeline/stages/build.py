@@ -1,8 +1,9 @@
 """From a cell of the study to the plain numbers a simulation takes, and to its runs."""
 
-from functools import cached_property
+from functools import cached_property, partial
 
 from queuebench.base.randomness import stream
+from queuebench.queueing.arrivals import outside_arrivals
 from queuebench.queueing.designs import build_design
 from queuebench.queueing.simulation import Run
 from queuebench.queueing.speeds import server_speeds
@@ -112,7 +113,6 @@ def build_system(cell: Cell) -> System:
     experiment = cell.experiment
     arms = (experiment.control, experiment.treatment)
     seen = experiment.information
-    process = experiment.arrival_process
     return System(
         Structure(
             speeds=server_speeds(experiment.system.servers, **experiment.speeds.model_dump()),
@@ -126,8 +126,9 @@ def build_system(cell: Cell) -> System:
         treated_share=experiment.system.treated_share,
         distribution=experiment.service.distribution,
         service_parameters=experiment.service.model_dump(exclude={"distribution"}),
-        amplitude=getattr(process, "amplitude", 0.0),
-        cycle=getattr(process, "period", 1.0),
+        amplitude=cell.amplitude,
+        cycle=cell.cycle,
+        process=_outside(experiment.arrival_process),
         **_workload(experiment.workload),
     )
 
@@ -137,3 +138,9 @@ def _workload(settings):
         return {}
     workload = read_workload(settings)
     return {"gaps": workload.gaps, "sizes": workload.sizes}
+
+
+def _outside(settings):
+    """Return the arrival process from outside that the settings name, if they do."""
+    process = outside_arrivals(settings.kind)
+    return process and partial(process, **settings.model_dump(exclude={"kind"}))

@@ -20,6 +20,7 @@ def choices(cell):
         and experiment.service.distribution == "exponential"
         and experiment.information.kind == "fresh"
         and experiment.travel_time == 0.0
+        and experiment.arrival_process.kind in ("poisson", "sinusoidal")
         and not cell.periodic
         and experiment.workload is None
         and experiment.truth.exact_states > 0

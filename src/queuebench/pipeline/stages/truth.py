@@ -114,7 +114,7 @@ class _Units:
 
     def __init__(self, setup, runs):
         self._system = system = setup.system
-        self._integrals = [_TimeIntegral(run) for run in runs] if system.recorded else None
+        self._integrals = [_TimeIntegral(run) for run in runs] if not system.poisson else None
         self._rate = system.rate
         longest = max(1, setup.cell.experiment.truth.max_arrivals // _FEWEST_BATCHES)
         self._unit = min(longest, max(_UNIT, int(setup.warmup * system.rate)))
@@ -176,9 +176,9 @@ class _Units:
     def _over_time(self, arm, block):
         """Return for each arrival what averages to the time average of the number in system.
 
-        Arrivals of a Poisson process see time averages, of a varying rate after weighting by it. The
-        arrivals of a recorded workload do not: there the number is integrated over time, and over the
-        rate at which they came, not the nominal one.
+        Arrivals of a Poisson process see time averages, of a varying rate after weighting by it. Those
+        of a recorded workload, or of a process from outside, do not: there the number is integrated over
+        time, and over the rate at which they came, not the nominal one.
         """
         if self._integrals is not None:
             return self._integrals[arm].add(block) * self._rate

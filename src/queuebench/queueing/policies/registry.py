@@ -1,11 +1,12 @@
 """The registry of dispatch policies.
 
-A policy is one module of this package that calls `register`, or one from outside that is imported before
-the kernel. The kernel reaches its rule through a chain of compiled comparisons of codes built from the
-registry: numba cannot reload from its cache a kernel that receives a function as an argument, but it can
-one that calls a global function.
+A policy is one module of this package that calls `register`, or one from outside, a plug-in's, that is
+imported before the first run. The kernel reaches its rule through a chain of compiled comparisons of codes
+built from the registry: numba cannot reload from its cache a kernel that receives a function as an argument,
+but it can one that calls a global function.
 """
 
+import functools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -86,7 +87,7 @@ class Policy:
 
 _POLICIES: dict[str, Policy] = {}
 _CODES: dict[str, int] = {}
-"""By name, once the kernel is declared; from then on nothing can be registered."""
+"""By name, once a run has asked for one; from then on nothing can be registered."""
 
 
 def register(name: str, **attributes):
@@ -107,7 +108,7 @@ def register(name: str, **attributes):
     ValueError
         If the name is taken.
     RuntimeError
-        If the kernel is declared already, without this policy.
+        If there was a run already, whose kernel is without this policy.
     """
 
     def decorate(rule):
@@ -115,8 +116,8 @@ def register(name: str, **attributes):
             raise ValueError(f"a dispatch policy named {name} is registered already")
         if _CODES:
             raise RuntimeError(
-                f"the dispatch policy {name} comes too late, the kernel is declared already; import "
-                f"{rule.__module__} before queuebench.queueing.dispatch"
+                f"the dispatch policy {name} comes too late, there was a run without it already; import "
+                f"{rule.__module__} before the first"
             )
         _POLICIES[name] = Policy(name, inlined(rule), rule.__module__, **attributes)
         return rule
@@ -153,9 +154,11 @@ def registered():
 
 def code(name):
     """Return the number by which the kernel knows a policy: its place among the sorted names."""
+    build_chooser()
     return _CODES[name]
 
 
+@functools.cache
 def build_chooser():
     """Return what the kernel calls; nothing can be registered after that.
 
