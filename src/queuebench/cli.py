@@ -4,13 +4,18 @@ import argparse
 import json
 import math
 import sys
+from functools import partial
 
 from queuebench.base.errors import StudyError
 from queuebench.base.stopping import stoppable
+from queuebench.estimators import all_estimators
 from queuebench.logs.errors import LogError
 from queuebench.pipeline.checks import check_cell, check_study
 from queuebench.pipeline.cost import describe_cost
+from queuebench.pipeline.new_plugin import KINDS, write_plugin
+from queuebench.queueing.policies import known_policies, policy
 from queuebench.study.cells import load_study, resolve
+from queuebench.study.plugins import load_plugins, provided
 from queuebench.study.reference import study_reference
 from queuebench.study.settings import Study
 from queuebench.trace import TraceError
@@ -75,9 +80,11 @@ def _parser():
     analyze.set_defaults(run=_analyze)
 
     check = commands.add_parser(
-        "check", help="check a study and say what it will cost, without running anything"
+        "check",
+        help="check a study and say what it will cost, or hold a plug-in to what all estimators must keep",
     )
-    check.add_argument("--configfile", required=True, help="the study")
+    check.add_argument("plugin", nargs="?", help="a Python file or the name of a module")
+    check.add_argument("--configfile", help="instead: the study")
     check.set_defaults(run=_check)
 
     stale = commands.add_parser(
@@ -87,11 +94,19 @@ def _parser():
     stale.add_argument("--remove", action="store_true", help="remove them, and nothing else")
     stale.set_defaults(run=_stale)
 
-    schema = commands.add_parser("schema", help="print the JSON schema of a study, for editors")
-    schema.set_defaults(run=lambda _: print(study_schema()))
+    new = commands.add_parser("new", help="write a plug-in of your own to begin with, and its test")
+    new.add_argument("kind", choices=KINDS)
+    new.add_argument("name", help="by which a study will name it")
+    new.add_argument("--folder", default=".", help="where to (here by default)")
+    new.set_defaults(run=_new)
 
-    keys = commands.add_parser("keys", help="print the keys of a study as Markdown tables")
-    keys.set_defaults(run=lambda _: print(study_reference()))
+    for name, say, what in (
+        ("schema", study_schema, "print the JSON schema of a study, for editors"),
+        ("keys", study_reference, "print the keys of a study as Markdown tables"),
+    ):
+        printed = commands.add_parser(name, help=what)
+        printed.add_argument("--configfile", help="a study, whose plug-ins' keys are printed too")
+        printed.set_defaults(run=partial(_print, say))
     return parser
 
 
@@ -100,9 +115,44 @@ def study_schema():
     return json.dumps(Study.model_json_schema(), indent=2)
 
 
+def _print(say, chosen):
+    if chosen.configfile:
+        load_study(chosen.configfile)
+    print(say())
+
+
+def _new(chosen):
+    for path in write_plugin(chosen.kind, chosen.name, chosen.folder):
+        print(path)
+
+
 def _check(chosen):
+    if (chosen.plugin is None) == (chosen.configfile is None):
+        raise StudyError("check: give either --configfile and a study, or a plug-in")
+    if chosen.plugin is not None:
+        return _check_plugin(chosen.plugin)
     study = load_study(chosen.configfile)
     print(describe_cost(study, check_study(study), cores=1))
+
+
+def _check_plugin(plugin):
+    load_plugins([plugin])
+    # Imported here: a policy must come before the first run.
+    from queuebench.pipeline.contract import check_estimator, check_policy
+
+    modules = provided(plugin)
+    found = [(check_estimator, e) for e in all_estimators() if e.function.__module__ in modules]
+    policies = map(policy, known_policies())
+    found += [(check_policy, entry) for entry in policies if entry.module in modules]
+    if not found:
+        raise StudyError(f"check: {plugin} registers no estimator and no dispatch policy")
+    broken = 0
+    for check, entry in found:
+        findings = check(entry)
+        broken += len(findings)
+        print(f"{entry.name}: {len(findings) or 'no'} findings", *findings, sep="\n  ")
+    if broken:
+        raise StudyError(f"check: {plugin} breaks what others rely on, in {broken} ways")
 
 
 def _replicate(chosen):
