@@ -54,12 +54,11 @@ def doubly_robust_dq_lambda(record, horizon):
         note = estimate.note if estimate.note == NEVER_APART else TOO_SHORT
         return estimate._replace(standard_error=np.nan, freedom=0, note=note, parts=None)
     left_out = linear.left_out(fit, np.array([estimate.alpha, 1.0 - estimate.alpha]))
-    return jackknife_estimate(
-        estimate.value,
-        left_out,
-        kernel_error=estimate.kernel_error,
-        alpha=estimate.alpha,
-        note=estimate.note,
+    found = jackknife_estimate(estimate.value, left_out)
+    # Without a batch V is fitted to all others, with all to those of other folds: the levels differ.
+    parts = found.parts - found.parts.mean() + estimate.value
+    return estimate._replace(
+        standard_error=found.standard_error, freedom=found.freedom, parts=parts
     )
 
 
