@@ -129,3 +129,44 @@ def offline_by_values(net, events, opposite):
         return gain > 0
 
     return values[0][0], *run(events, net.servers, decide)
+
+
+def sample_fluid(network, events, start, stop):
+    """Fluid bound with the numbers of arrivals and ticks that occurred.
+
+    Parameters
+    ----------
+    network : LossNetwork
+    events : Events
+    start, stop : int
+        The events ``start <= e < stop`` are counted.
+
+    Returns
+    -------
+    float
+    """
+    kind = events.kind[start:stop]
+    high = np.count_nonzero(kind == HIGH)
+    ticks = np.count_nonzero(kind == TICK)
+    return network.high_reward * high + network.low_reward * (ticks - high)
+
+
+def path_reward(network, events, path, start, stop):
+    """Reward a policy collects on a part of a path.
+
+    Parameters
+    ----------
+    network : LossNetwork
+    events : Events
+    path : Path
+    start, stop : int
+        The events ``start <= e < stop`` are counted.
+
+    Returns
+    -------
+    float
+    """
+    accepted = events.kind[start:stop][path.taken[start:stop]]
+    high = np.count_nonzero(accepted == HIGH)
+    low = np.count_nonzero(accepted == LOW)
+    return network.high_reward * high + network.low_reward * low

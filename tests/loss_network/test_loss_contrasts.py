@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from queuebench.loss_network.clairvoyant import accept_intervals, clairvoyant, clairvoyant_limit
 from queuebench.loss_network.single_use import single_use, single_use_hindsight, single_use_online
+from tests.loss_network.clairvoyant import accept_intervals, clairvoyant, clairvoyant_limit
 from tests.loss_network.loss_reference import network
 
 

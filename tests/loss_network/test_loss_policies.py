@@ -14,16 +14,18 @@ from queuebench.loss_network.policies import policies, policy, register
 from queuebench.loss_network.policies.offline import optimise
 from queuebench.loss_network.policies.sensor import sensor_bounds
 from queuebench.loss_network.policies.trunk_reservation import reserve
-from queuebench.loss_network.regret import path_regret, path_reward, sample_fluid
+from queuebench.loss_network.regret import path_regret
 from tests.loss_network.loss_reference import (
     POLICIES,
     best_by_enumeration,
     make_events,
     network,
     offline_by_values,
+    path_reward,
     random_events,
     reward,
     run,
+    sample_fluid,
     scan,
     value_functions,
 )

@@ -16,7 +16,6 @@ from typing import NamedTuple
 import numpy as np
 
 from queuebench.base.jit import njit
-from queuebench.loss_network.events import HIGH, LOW, TICK
 from queuebench.loss_network.path import count_path
 
 
@@ -43,47 +42,6 @@ def path_regret(network, counts):
     premium = network.high_reward - network.low_reward
     served = counts.busy_end - counts.busy_start
     return premium * counts.rejected_high + network.low_reward * (counts.wasted_ticks - served)
-
-
-def sample_fluid(network, events, start, stop):
-    """Fluid bound with the numbers of arrivals and ticks that occurred.
-
-    Parameters
-    ----------
-    network : LossNetwork
-    events : Events
-    start, stop : int
-        The events ``start <= e < stop`` are counted.
-
-    Returns
-    -------
-    float
-    """
-    kind = events.kind[start:stop]
-    high = np.count_nonzero(kind == HIGH)
-    ticks = np.count_nonzero(kind == TICK)
-    return network.high_reward * high + network.low_reward * (ticks - high)
-
-
-def path_reward(network, events, path, start, stop):
-    """Reward a policy collects on a part of a path.
-
-    Parameters
-    ----------
-    network : LossNetwork
-    events : Events
-    path : Path
-    start, stop : int
-        The events ``start <= e < stop`` are counted.
-
-    Returns
-    -------
-    float
-    """
-    accepted = events.kind[start:stop][path.taken[start:stop]]
-    high = np.count_nonzero(accepted == HIGH)
-    low = np.count_nonzero(accepted == LOW)
-    return network.high_reward * high + network.low_reward * low
 
 
 def ratio_estimate(numerators, denominators):

@@ -5,9 +5,10 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from queuebench.queueing.oracle import large_system_response, large_system_tail, mm1_response, solve
+from queuebench.queueing.oracle import mm1_response, solve
 from queuebench.queueing.oracle.chain import routing_table
 from queuebench.queueing.oracle.refine import adapted_stages, mean_response, refine
+from tests.queueing.oracle.large_systems import large_system_response, large_system_tail
 
 
 @pytest.mark.parametrize(("servers", "load"), [(1, 0.3), (1, 0.8), (2, 0.7), (4, 0.5)])

@@ -5,12 +5,11 @@ import pytest
 
 from queuebench.queueing.oracle import (
     TooManyStatesError,
-    applies,
     effect_curve,
-    estimate_states,
-    feasibility,
     solve,
 )
+from tests.queueing.oracle import feasibility
+from tests.queueing.oracle.feasibility import applies, estimate_states
 
 CELL = (4, 0.6, 1, 3)
 
