@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from queuebench.pipeline.stale import _OURS
+from queuebench.pipeline.stale import is_ours
 from queuebench.pipeline.study_plan import StudyPlan
 from queuebench.study.cells import load_study, resolve
 
@@ -41,4 +41,4 @@ def targets():
 
 @pytest.mark.parametrize("place", sorted({*places(), *targets()} - {"results/study.yaml"}))
 def test_what_a_rule_writes_is_taken_for_the_workflows_own(place):
-    assert _OURS.fullmatch(place)
+    assert is_ours(place)

@@ -14,7 +14,7 @@ from queuebench.loss_network.events import event_count
 from queuebench.loss_network.model import build_network
 from queuebench.pipeline.cost import check_cost
 from queuebench.pipeline.stages.build import Setup
-from queuebench.queueing.arrivals import outside_arrivals
+from queuebench.queueing.outside_arrivals import outside_arrivals
 from queuebench.queueing.policies import policy
 from queuebench.queueing.policies.arguments import find_fault, suggestion
 from queuebench.queueing.speeds import server_speeds

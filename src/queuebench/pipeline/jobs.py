@@ -16,7 +16,7 @@ from queuebench.estimators.common.registry import all_estimators
 from queuebench.estimators.common.setting import applying, truth_arrivals
 from queuebench.pipeline.fingerprint import fingerprint
 from queuebench.pipeline.stages.exact import choices
-from queuebench.queueing.arrivals import outside_arrivals
+from queuebench.queueing.outside_arrivals import outside_arrivals
 from queuebench.queueing.policies import policy
 from queuebench.queueing.service import law_module
 from queuebench.queueing.workload import content_hash

@@ -16,7 +16,7 @@ from queuebench.study.cells import load_study, resolve
 _CELL = r"\w+-load[\d.e-]+"
 _BATCH = rf"{_CELL}/batch\d+"
 _RULES = "simulate|estimate|simulate_and_estimate|truth|exact|loss|external|figures"
-_OURS = re.compile(
+_PLACES = re.compile(
     rf"""results/(?:
     (?:estimates|diagnostics)/{_BATCH}\.parquet
   | (?:estimates|diagnostics|truth)\.parquet
@@ -59,14 +59,13 @@ def stale_files(configfile, folder="."):
         If the study is wrong or Snakemake cannot say what it names.
     """
     study = load_study(configfile)
-    shown = re.compile("|".join(_shown()))
     named = _named_store(study)
     untracked = _untracked(Path(configfile).resolve(), folder)
     logs = set(untracked)
     return [
         Path(path)
         for path in untracked
-        if (_OURS.fullmatch(path) or shown.fullmatch(path))
+        if is_ours(path)
         and path not in named
         and not (path.startswith("results/benchmarks/") and _log_of(path) not in logs)
         and not any(part.is_symlink() for part in _below(Path(folder), path))
@@ -85,11 +84,13 @@ def remove_stale(configfile, folder="."):
     return found
 
 
-def _shown():
-    """Yield patterns of the tables and figures of the catalogue, those of plug-ins by now among them."""
-    for one in CATALOGUE:
-        for path in one.paths.values() if isinstance(one, Table) else one.paths(["STUDY"]):
-            yield re.escape(path).replace("STUDY", r"\w+")
+def is_ours(path):
+    """Return whether the workflow writes to a place: the catalogue, with plug-ins, says which are shown."""
+    return _PLACES.fullmatch(path) is not None or any(
+        re.fullmatch(re.escape(place).replace("STUDY", r"\w+"), path)
+        for one in CATALOGUE
+        for place in (one.paths.values() if isinstance(one, Table) else one.paths(["STUDY"]))
+    )
 
 
 def _log_of(benchmark):

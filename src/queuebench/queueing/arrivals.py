@@ -1,47 +1,13 @@
-"""Arrival times: Poisson, constant or sinusoidal (by exact inversion), as recorded, or from outside."""
+"""Arrival times: Poisson, constant or sinusoidal (by exact inversion), or as recorded."""
 
 import math
-from collections.abc import Callable
 
 import numpy as np
 
 from queuebench.base.jit import inlined, kernel
-from queuebench.study.settings import admit
-from queuebench.study.types import Strict
-
-_OUTSIDE: dict[str, Callable] = {}
 
 _NEAR = 1 / 16
 """Angle up to which the series of sine and cosine that are used are exact to rounding."""
-
-
-def register_arrivals(model: type[Strict]) -> Callable:
-    """Return a decorator that registers an arrival process from outside the package.
-
-    Parameters
-    ----------
-    model : type
-        What a study says of it: `kind`, its name, and parameters, each with its bounds.
-
-    Returns
-    -------
-    Callable
-        Of ``process(rng, rate, start, **parameters)``, a stationary stream of `rate` arrivals per mean
-        service time from `start` on, with a ``fill(out)`` like that of `PoissonArrivals`: the same times
-        from one stream however they are split into calls.
-
-    Raises
-    ------
-    ValueError
-        If the model has no name or one that is taken.
-    """
-    name = admit("arrival_process", model)
-    return lambda process: _OUTSIDE.setdefault(name, process)
-
-
-def outside_arrivals(kind: str) -> Callable | None:
-    """Return the process from outside the package of a name, if there is one."""
-    return _OUTSIDE.get(kind)
 
 
 class PoissonArrivals:

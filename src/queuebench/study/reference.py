@@ -1,5 +1,7 @@
 """The table of a study's keys for `config/README.md`, from the models themselves."""
 
+from typing import get_args
+
 from queuebench.study.settings import (  # fmt: skip
     Experiment,
     ExternalLog,
@@ -9,50 +11,43 @@ from queuebench.study.settings import (  # fmt: skip
     Study,
     Truth,
 )
-from queuebench.study.system import (  # fmt: skip
-    BulletinBoard,
-    ConstantAge,
-    Erlang,
-    Hyperexponential,
-    LinearSpeeds,
-    ListedSpeeds,
-    Pareto,
-    Policy,
-    Sinusoidal,
-    Switchback,
-    System,
-    TwoSpeed,
-    WorkloadFile,
-)
+from queuebench.study.system import Policy, Switchback, System, WorkloadFile
 
-_SECTIONS = {
-    "Top level only": (Study, set(Experiment.model_fields)),
-    "Top level and every scenario": (Experiment, set()),
-    "`system`": (System, set()),
-    "`control` and `treatment`": (Policy, set()),
-    "a design of kind `switchback`": (Switchback, {"kind"}),
-    "`truth`": (Truth, set()),
-    "`speeds` of kind `two_speed`": (TwoSpeed, {"kind"}),
-    "`speeds` of kind `linear`": (LinearSpeeds, {"kind"}),
-    "`speeds` of kind `list`": (ListedSpeeds, {"kind"}),
-    "`arrival_process` of kind `sinusoidal`": (Sinusoidal, {"kind"}),
-    "`information` of kind `constant_age`": (ConstantAge, {"kind"}),
-    "`information` of kind `bulletin_board`": (BulletinBoard, {"kind"}),
-    "`service` with distribution `pareto`": (Pareto, {"distribution"}),
-    "`service` with distribution `erlang`": (Erlang, {"distribution"}),
-    "`service` with distribution `hyperexponential`": (Hyperexponential, {"distribution"}),
-    "`workload` of a scenario of kind `replay`": (WorkloadFile, set()),
-    "a scenario of kind `external`": (ExternalLog, {"kind"}),
-    "`limits`": (Limits, set()),
-    "`loss_network`": (LossNetworkStudy, set()),
-    "`loss_network.high` and `.low`": (JobClass, set()),
-}
+
+def _alternatives():
+    """Yield the sections of what a key of the study may be that has settings, from plug-ins too."""
+    for key in ("speeds", "arrival_process", "information", "service"):
+        field = Experiment.model_fields[key]
+        word = field.discriminator
+        for model in get_args(field.annotation):
+            name = model.model_fields[word].default
+            if len(model.model_fields) > 1:
+                of = "of kind" if word == "kind" else f"with {word}"
+                yield f"`{key}` {of} `{name}`", (model, {word})
+
+
+def _sections():
+    """Return for each section's title its model, and the fields that are left out."""
+    return {
+        "Top level only": (Study, set(Experiment.model_fields)),
+        "Top level and every scenario": (Experiment, set()),
+        "`system`": (System, set()),
+        "`control` and `treatment`": (Policy, set()),
+        "a design of kind `switchback`": (Switchback, {"kind"}),
+        "`truth`": (Truth, set()),
+        **dict(_alternatives()),
+        "`workload` of a scenario of kind `replay`": (WorkloadFile, set()),
+        "a scenario of kind `external`": (ExternalLog, {"kind"}),
+        "`limits`": (Limits, set()),
+        "`loss_network`": (LossNetworkStudy, set()),
+        "`loss_network.high` and `.low`": (JobClass, set()),
+    }
 
 
 def study_reference():
     """Return the keys of a study as Markdown tables: key, default, description."""
     parts = []
-    for title, (model, left_out) in _SECTIONS.items():
+    for title, (model, left_out) in _sections().items():
         rows = [
             f"| `{name}` | {_default(field)} | {field.description} |"
             for name, field in model.model_fields.items()

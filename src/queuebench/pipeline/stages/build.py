@@ -3,8 +3,8 @@
 from functools import cached_property, partial
 
 from queuebench.base.randomness import stream
-from queuebench.queueing.arrivals import outside_arrivals
 from queuebench.queueing.designs import build_design
+from queuebench.queueing.outside_arrivals import outside_arrivals
 from queuebench.queueing.simulation import Run
 from queuebench.queueing.speeds import server_speeds
 from queuebench.queueing.structure import Structure
