@@ -100,7 +100,7 @@ def table_outputs(table):
     """Return a table's files, those with a title for the report."""
     return {
         key: (
-            shown_table(file, title, table.shipped and file.partition(".")[0])
+            shown_table(file, title, table.caption(file.partition(".")[0]))
             if title
             else f"results/tables/{file}"
         )
@@ -114,7 +114,7 @@ def figure_outputs(figure):
     labels = scenarios if figure.each else [figure.label]
     paths = figure.paths(scenarios)
     shown = [
-        shown_figure(path, figure.title, figure.shipped and figure.name, label)
+        shown_figure(path, figure.title, figure.caption(figure.name), label)
         for path, label in zip(paths, labels)
     ]
     return shown + paths[len(labels) :]

@@ -1,12 +1,16 @@
 """The workflow on a real Slurm: the bytes of a local run, readable failures, and resuming."""
 
+import re
 import signal
 import subprocess
 
 import pytest
 
-from tests.workflow_copy import INEXACT, TINY, Workflow, succeed
+from tests.workflow_copy import INEXACT, ROOT, TINY, Workflow, succeed
 
+EXAMPLES = dict(
+    re.findall(r"```python\n# (\S+)\n(.*?)```", (ROOT / "CONTRIBUTING.md").read_text(), re.DOTALL)
+)
 DESIGNS = ["bernoulli", "switchback"]
 COLLECTED = ["results/estimates.parquet", "results/truth.parquet"]
 # A job on the cluster starts Snakemake twice: few, of every kind between them.
@@ -63,6 +67,23 @@ def test_the_bytes_are_those_of_a_local_run(cluster_workflow, tmp_path, targets)
     assert results.keys() == expected.keys()
     differing = [name for name, found in results.items() if found != expected[name]]
     assert not differing
+
+
+def test_plug_ins_are_loaded_by_every_job(cluster_workflow, tmp_path):
+    study = cluster_workflow
+    local = Workflow(tmp_path / "local")
+    for where in (study, local):
+        for name in ("one_plus_beta.py", "median_difference.py"):
+            (where.folder / name).write_text(EXAMPLES[name])
+        where.write_study(
+            plugins=["one_plus_beta.py", "median_difference.py"],
+            treatment={"policy": "one_plus_beta", "d": 2, "beta": 0.8},
+            estimators=["naive", "median_difference"],
+            designs={"bernoulli": {"kind": "bernoulli"}},
+        )
+    succeed(local.run(*COLLECTED, cores=2))
+    succeed(study.run(*COLLECTED))
+    assert study.results() == local.results()
 
 
 def test_failed_jobs_are_reported_with_their_causes(cluster_workflow):

@@ -10,7 +10,9 @@ import pytest
 from tests.kernel_copy import PackageCopy
 
 EXAMPLE = re.search(
-    r"```python\n(.*?)```", (Path(__file__).parents[2] / "CONTRIBUTING.md").read_text(), re.DOTALL
+    r"```python\n(# one_plus_beta.py\n.*?)```",
+    (Path(__file__).parents[2] / "CONTRIBUTING.md").read_text(),
+    re.DOTALL,
 )[1]
 DRAWN = """
 from queuebench.queueing.policies.capacity import every_server_alone

@@ -12,10 +12,9 @@ from queuebench.base.outside import is_outside
 class Shown:
     """What tables and figures have in common."""
 
-    @property
-    def shipped(self):
-        """Whether it comes with the package, where captions for the report are."""
-        return not is_outside(self.function)
+    def caption(self, name):
+        """Return the name of a caption for the report, None for what comes from outside: it has none."""
+        return None if is_outside(self.function) else name
 
 
 @dataclass(frozen=True)
