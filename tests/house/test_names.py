@@ -39,6 +39,11 @@ ELSEWHERE = {
     # An answer of the exact oracle.
     ("naive", "queuebench.pipeline.stages.exact"),
     ("naive", "queuebench.results.tables.bias_decomposition"),
+    # The small system of the contract.
+    ("group", "queuebench.pipeline.contract"),
+    ("switchback", "queuebench.pipeline.contract"),
+    ("naive", "queuebench.pipeline.contract"),
+    ("power_of_d", "queuebench.pipeline.contract"),
     # What a study has where it says nothing, and the study that compiles all kernels.
     ("power_of_d", "queuebench.study.settings"),
     ("power_of_d", "queuebench.pipeline.kernels"),

@@ -14,12 +14,8 @@ _SETTLED = 60.0
 
 
 @contextlib.contextmanager
-def whole_file(path):
+def whole_file(path: str | Path):
     """Give a temporary path beside `path`, renamed to it at the end and removed on any failure.
-
-    Parameters
-    ----------
-    path : str or pathlib.Path
 
     Yields
     ------

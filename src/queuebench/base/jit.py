@@ -89,17 +89,13 @@ def sources_hash(module):
 
 
 @functools.cache
-def cache_folder(also=""):
+def cache_folder(also="") -> Path:
     """Return the folder: where numba was told to, else beside the package, else the user's cache.
 
     Parameters
     ----------
     also : str
         What else the compiled code depends on.
-
-    Returns
-    -------
-    pathlib.Path
     """
     beside = _PACKAGE / "__pycache__"
     if "NUMBA_CACHE_DIR" in os.environ:

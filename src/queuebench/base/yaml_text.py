@@ -5,6 +5,7 @@ is a number.
 """
 
 import re
+from pathlib import Path
 
 import yaml
 
@@ -24,12 +25,8 @@ class YamlError(ValueError):
     """A file that is not the YAML read here; one sentence without the file's name."""
 
 
-def read_yaml(path):
+def read_yaml(path: str | Path):
     """Read a YAML file.
-
-    Parameters
-    ----------
-    path : str or pathlib.Path
 
     Returns
     -------

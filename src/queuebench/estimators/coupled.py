@@ -37,7 +37,7 @@ hardly ever reached have weights that cannot be estimated."""
 NEVER_APART = "the arms never chose differently"
 
 
-def fixed_estimate(record, horizon, weighting, cost):
+def fixed_estimate(record, horizon, weighting, cost) -> Estimate:
     """Estimate with one cost.
 
     Parameters
@@ -47,17 +47,13 @@ def fixed_estimate(record, horizon, weighting, cost):
         In mean service times.
     weighting : Weighting
     cost : Cost
-
-    Returns
-    -------
-    Estimate
     """
     mixture = np.zeros(COSTS)
     mixture[cost] = 1.0
     return estimate_fixed(weighted_sums(record, horizon), weighting, mixture)
 
 
-def estimate_fixed(sums, weighting, mixture):
+def estimate_fixed(sums, weighting, mixture) -> Estimate:
     """Estimate with a weighted sum of costs, from sums over a record.
 
     Parameters
@@ -66,10 +62,6 @@ def estimate_fixed(sums, weighting, mixture):
     weighting : int
     mixture : ndarray, shape (kinds,)
         Weights of the costs.
-
-    Returns
-    -------
-    Estimate
     """
     whole = sums.whole(weighting)
     value, note = float(whole.effects() @ mixture), _note(sums, whole)

@@ -65,7 +65,7 @@ def horvitz_thompson(record, horizon=None):
     return difference_estimate(sums, jobs, lags)
 
 
-def run_length(arrivals, share):
+def run_length(arrivals, share) -> int:
     """Return m, the number of arrivals of one arm that make an exposure.
 
     Parameters
@@ -74,10 +74,6 @@ def run_length(arrivals, share):
         Recorded arrivals n.
     share : float
         Probability of treatment, above 0 and below 1.
-
-    Returns
-    -------
-    int
     """
     rarer = min(share, 1.0 - share)
     run = 1
@@ -86,7 +82,7 @@ def run_length(arrivals, share):
     return run
 
 
-def exposed_responses(replicate, run, batches):
+def exposed_responses(replicate, run, batches) -> ArmSums:
     """Return the sums of observed responses of exposed jobs, by arm and block of arrivals.
 
     Parameters
@@ -96,10 +92,6 @@ def exposed_responses(replicate, run, batches):
         Arrivals of one arm that make an exposure.
     batches : int
         At least 1.
-
-    Returns
-    -------
-    queuebench.estimators.common.batch_means.ArmSums
     """
     sums = ArmSums(np.zeros((batches * BLOCKS, 2)), np.zeros((batches * BLOCKS, 2)))
     latest = np.zeros(2, np.int64)

@@ -74,7 +74,7 @@ def lstd_dq_trace(record, horizon=None):
     return estimate(record, Features(record), TRACE)
 
 
-def estimate(record, features, trace):
+def estimate(record, features, trace) -> Estimate:
     """Estimate by LSTD(lambda).
 
     Parameters
@@ -84,10 +84,6 @@ def estimate(record, features, trace):
         Or anything with its ``record``, ``number`` and ``chunks``.
     trace : float
         Lambda, at least 0 and below 1.
-
-    Returns
-    -------
-    Estimate
 
     Raises
     ------
@@ -117,26 +113,13 @@ class Sums(NamedTuple):
     apart: np.ndarray  # (F,): of phi(x^1) - phi(x^0)
 
 
-def solve(sums):
-    """Return the estimate from sums over a record or a part of it.
-
-    Parameters
-    ----------
-    sums : Sums
-
-    Returns
-    -------
-    float
-    """
+def solve(sums: Sums) -> float:
+    """Return the estimate from sums over a record or a part of it."""
     return float(coefficients(sums) @ sums.apart / sums.totals[0])
 
 
-def coefficients(sums):
+def coefficients(sums: Sums):
     """Return theta from sums over a record or a part of it.
-
-    Parameters
-    ----------
-    sums : Sums
 
     Returns
     -------

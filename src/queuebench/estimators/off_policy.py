@@ -111,17 +111,13 @@ def _equations(instruments, following, cost):
     return instruments.T @ right
 
 
-def solve(sums):
+def solve(sums) -> float:
     """Return ``eta_1 - eta_0``.
 
     Parameters
     ----------
     sums : ndarray, shape (2, F + 1, F + 2)
         By arm, those of ``z_i (phi_i - phi_{i+1}, 1, c_{i+1})'``.
-
-    Returns
-    -------
-    float
     """
     # Subtracting the first row makes the column of ones zero: eta is eliminated.
     centred = [one[1:] - np.outer(one[1:, -2] / one[0, -2], one[0]) for one in sums]

@@ -143,7 +143,7 @@ def replay(record, horizon=None):
     return replay_record(record, record.setting.structure).estimate
 
 
-def replay_record(record, structure, samples=SAMPLES):
+def replay_record(record, structure, samples=SAMPLES) -> Replay:
     """Replay a record under a structure, which need not be the one its setting gives.
 
     Parameters
@@ -152,10 +152,6 @@ def replay_record(record, structure, samples=SAMPLES):
     structure : queuebench.queueing.structure.Structure
     samples : int
         Draws of the sampling randomness.
-
-    Returns
-    -------
-    Replay
 
     Raises
     ------

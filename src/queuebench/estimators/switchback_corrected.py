@@ -79,17 +79,8 @@ def switchback_corrected(record, horizon=None):
     return jackknife_estimate(value, [solve(Sums(*rest)) for rest in totals_left_out(parts)])
 
 
-def solve(sums):
-    """Return the estimate from sums over blocks.
-
-    Parameters
-    ----------
-    sums : Sums
-
-    Returns
-    -------
-    float
-    """
+def solve(sums: Sums) -> float:
+    """Return the estimate from sums over blocks."""
     share = remembered(relaxation(sums.lagged))
     arm = np.broadcast_to(np.arange(2.0)[:, None, None], share.shape)
     design = np.stack([np.ones(share.shape), arm, share]).reshape(3, -1)

@@ -82,7 +82,7 @@ class LogAnalysis:
         report.write(self, out_dir)
 
 
-def analyze_log(log_path, config_path, out_dir=None):
+def analyze_log(log_path, config_path, out_dir=None) -> LogAnalysis:
     """Read an experiment's log, check it and estimate the effect of the treatment.
 
     Parameters
@@ -93,10 +93,6 @@ def analyze_log(log_path, config_path, out_dir=None):
         YAML file that describes the log, or its content.
     out_dir : str or pathlib.Path, optional
         Where to write the report and tables; nothing is written if anything fails.
-
-    Returns
-    -------
-    LogAnalysis
 
     Raises
     ------

@@ -33,7 +33,7 @@ class Finding(NamedTuple):
     forbids: tuple[str, ...] = ()
 
 
-def forbidden(findings, name):
+def forbidden(findings, name) -> list[Finding]:
     """Return the findings because of which an estimator's numbers must not be used.
 
     Parameters
@@ -41,9 +41,5 @@ def forbidden(findings, name):
     findings : list of Finding
     name : str
         Of the estimator.
-
-    Returns
-    -------
-    list of Finding
     """
     return [found for found in findings if found.forbids == EVERY or name in found.forbids]

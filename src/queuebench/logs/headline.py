@@ -107,7 +107,7 @@ def _place(row):
     return entry.estimand != "effect", entry.rank
 
 
-def headline(rows, findings, record, *, servers, first_come, unit):
+def headline(rows, findings, record, *, servers, first_come, unit) -> Headline:
     """Say which number of a log to believe, and what it is.
 
     Parameters
@@ -122,10 +122,6 @@ def headline(rows, findings, record, *, servers, first_come, unit):
         Whether they work first come, first served.
     unit : str
         The log's time unit.
-
-    Returns
-    -------
-    Headline
     """
     row = choose(rows)
     if row is None:

@@ -61,7 +61,7 @@ class LogPlan:
     against: str
 
 
-def plan_log(analysis, width=None, effect=None):
+def plan_log(analysis, width=None, effect=None) -> LogPlan:
     """Plan an experiment from the analysis of a pilot's log.
 
     Parameters
@@ -71,10 +71,6 @@ def plan_log(analysis, width=None, effect=None):
         Wanted width of a 95 % interval, in the log's unit; by default the size of the effect.
     effect : float, optional
         The expected effect, in the log's unit; by default that of the pilot's headline.
-
-    Returns
-    -------
-    LogPlan
 
     Raises
     ------
@@ -259,7 +255,7 @@ def _cautions(rows, made, given, effect, biases):
         )
 
 
-def plan_text(plan, unit, arrivals):
+def plan_text(plan, unit, arrivals) -> str:
     """Return a plan as text.
 
     Parameters
@@ -269,10 +265,6 @@ def plan_text(plan, unit, arrivals):
         The log's time unit.
     arrivals : int
         Of the pilot.
-
-    Returns
-    -------
-    str
     """
     origin = "as given" if plan.given else f"estimated by {plan.reference}"
     rejected = [text for text in plan.cautions if text.startswith("replay fails")]

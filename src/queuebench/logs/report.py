@@ -20,16 +20,12 @@ _HEAD = (
 )
 
 
-def text(analysis):
+def text(analysis) -> str:
     """Return the report on an analysed log.
 
     Parameters
     ----------
     analysis : queuebench.logs.analysis.LogAnalysis
-
-    Returns
-    -------
-    str
     """
     parts = [
         # What must not be believed is said before anything else.

@@ -15,6 +15,7 @@ import numpy as np
 
 from queuebench.base.jit import njit
 from queuebench.loss_network.events import HIGH, TICK
+from queuebench.loss_network.model import LossNetwork
 
 
 class Epochs(NamedTuple):
@@ -93,18 +94,8 @@ def find_epochs(network, events, path, start, stop):
     return epochs
 
 
-def sum_epochs(network, epochs):
-    """Reduce epochs to the sums that the estimator needs.
-
-    Parameters
-    ----------
-    network : LossNetwork
-    epochs : Epochs
-
-    Returns
-    -------
-    EpochSums
-    """
+def sum_epochs(network: LossNetwork, epochs: Epochs) -> EpochSums:
+    """Reduce epochs to the sums that the estimator needs."""
     premium = network.high_reward - network.low_reward
     y = premium * epochs.rejected_high + network.low_reward * epochs.wasted_ticks
     x = epochs.length

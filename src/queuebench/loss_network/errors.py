@@ -20,7 +20,7 @@ class AdmissionErrors(NamedTuple):
     forced_refusals: int
 
 
-def admission_errors(network, events, path, promise, start, stop):
+def admission_errors(network, events, path, promise, start, stop) -> AdmissionErrors:
     """Count a policy's admission errors between two events.
 
     Parameters
@@ -32,10 +32,6 @@ def admission_errors(network, events, path, promise, start, stop):
         From `promise_bounds`.
     start, stop : int
         The events ``start <= e < stop`` are counted.
-
-    Returns
-    -------
-    AdmissionErrors
     """
     counts = _count_errors(
         events.kind, path.busy, path.taken, promise, network.servers, start, stop

@@ -72,7 +72,7 @@ def draw_blocks(network, count, seed, replicate):
         yield Events(time, kind, mark)
 
 
-def draw_events(network, count, seed, replicate):
+def draw_events(network, count, seed, replicate) -> Events:
     """Draw an event list as whole arrays.
 
     Parameters
@@ -82,10 +82,6 @@ def draw_events(network, count, seed, replicate):
         Number of events, at least 1.
     seed, replicate : int
         The study's seed and the replicate's number.
-
-    Returns
-    -------
-    Events
 
     Raises
     ------
@@ -104,7 +100,7 @@ def draw_events(network, count, seed, replicate):
     return events
 
 
-def dropped_time(network, multipliers=()):
+def dropped_time(network, multipliers=()) -> float:
     """Time dropped at each end of a path: one mean service time or the grid's largest window.
 
     Parameters
@@ -112,16 +108,12 @@ def dropped_time(network, multipliers=()):
     network : LossNetwork
     multipliers : iterable of float
         The grid of window multipliers; infinite ones do not count.
-
-    Returns
-    -------
-    float
     """
     finite = [network.window(c) for c in multipliers if not math.isinf(c)]
     return max([1 / network.service_rate, *finite])
 
 
-def required_events(network, multipliers=()):
+def required_events(network, multipliers=()) -> int:
     """Fewest events a path may have: ten times what is dropped at each end.
 
     Parameters
@@ -129,10 +121,6 @@ def required_events(network, multipliers=()):
     network : LossNetwork
     multipliers : iterable of float
         The grid of window multipliers.
-
-    Returns
-    -------
-    int
     """
     return math.ceil(10 * dropped_time(network, multipliers) * network.event_rate)
 

@@ -1,15 +1,13 @@
 """The fluid bound: the reward rate of a network without randomness."""
 
+from queuebench.loss_network.model import LossNetwork
 
-def fluid_reward(network):
+
+def fluid_reward(network: LossNetwork):
     """Fluid reward rate: every ``H`` job and as many ``L`` jobs as capacity is left.
 
     ``R_fluid = N*(r_H*lam_H + r_L*(mu - lam_H))``, an upper bound on the reward rate of any policy
     on the service clock, anticipating or not.
-
-    Parameters
-    ----------
-    network : LossNetwork
 
     Returns
     -------

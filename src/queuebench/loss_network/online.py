@@ -13,6 +13,7 @@ import numpy as np
 
 from queuebench.base.jit import njit
 from queuebench.loss_network.fluid import fluid_reward
+from queuebench.loss_network.model import LossNetwork
 
 
 class TrunkReservation(NamedTuple):
@@ -25,7 +26,7 @@ class TrunkReservation(NamedTuple):
     accepted_low: float
 
 
-def trunk_reservation(network, threshold):
+def trunk_reservation(network, threshold) -> TrunkReservation:
     """Exact stationary regret of trunk reservation with a given threshold.
 
     Parameters
@@ -33,10 +34,6 @@ def trunk_reservation(network, threshold):
     network : LossNetwork
     threshold : int
         An ``L`` job is accepted iff more than this many servers are idle.
-
-    Returns
-    -------
-    TrunkReservation
 
     Raises
     ------
@@ -51,12 +48,8 @@ def trunk_reservation(network, threshold):
     return _describe(network, threshold, full[threshold], idle[threshold])
 
 
-def online_optimum(network):
+def online_optimum(network: LossNetwork):
     """Exact optimum without lookahead: trunk reservation with the best threshold.
-
-    Parameters
-    ----------
-    network : LossNetwork
 
     Returns
     -------
@@ -68,7 +61,7 @@ def online_optimum(network):
     return _describe(network, best, full[best], idle[best])
 
 
-def logarithmic_threshold(network, delta):
+def logarithmic_threshold(network, delta) -> int:
     """Threshold ``delta*log(N)`` of Xie, Gurvich and Kucukyavuz, to the nearest integer.
 
     Halves are rounded up and the threshold never exceeds the number of servers.
@@ -78,10 +71,6 @@ def logarithmic_threshold(network, delta):
     network : LossNetwork
     delta : float
         Positive factor.
-
-    Returns
-    -------
-    int
 
     Raises
     ------
@@ -93,17 +82,13 @@ def logarithmic_threshold(network, delta):
     return min(network.servers, math.floor(delta * math.log(network.servers) + 0.5))
 
 
-def online_marginals(network):
+def online_marginals(network: LossNetwork):
     """Value of the j-th idle server under the online optimum.
 
     The relative value function ``h`` of the online optimum solves the Poisson equation of a
     birth-death process, which is a recursion in the differences ``h(b) - h(b + 1)``. It is run
     from the empty end up to the threshold and from the full end down to it, the directions in
     which errors shrink.
-
-    Parameters
-    ----------
-    network : LossNetwork
 
     Returns
     -------

@@ -59,7 +59,7 @@ def walk(network, events, bounds):
     return path
 
 
-def count_path(events, path, start, stop):
+def count_path(events, path, start, stop) -> Counts:
     """Count what a policy lost and earned between two events.
 
     Parameters
@@ -68,10 +68,6 @@ def count_path(events, path, start, stop):
     path : Path
     start, stop : int
         The events ``start <= e < stop`` are counted.
-
-    Returns
-    -------
-    Counts
     """
     rejected, wasted, accepted = _count(events.kind, path.taken, start, stop)
     return Counts(rejected, wasted, accepted, int(path.busy[start]), int(path.busy[stop]))

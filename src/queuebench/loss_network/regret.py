@@ -44,17 +44,13 @@ def path_regret(network, counts):
     return premium * counts.rejected_high + network.low_reward * (counts.wasted_ticks - served)
 
 
-def ratio_estimate(numerators, denominators):
+def ratio_estimate(numerators, denominators) -> Ratio:
     """Ratio of two sums, with the standard error of the linearised ratio.
 
     Parameters
     ----------
     numerators, denominators : array_like of float, shape (n,)
         One pair for each independent replicate (or batch).
-
-    Returns
-    -------
-    Ratio
     """
     numerators = np.asarray(numerators, float)
     denominators = np.asarray(denominators, float)
@@ -67,7 +63,7 @@ def ratio_estimate(numerators, denominators):
     return Ratio(float(estimate), float(error))
 
 
-def batch_means(network, events, path, first, last, batches=20):
+def batch_means(network, events, path, first, last, batches=20) -> Ratio:
     """Regret rate of one path, with the standard error of its batch means.
 
     Parameters
@@ -79,10 +75,6 @@ def batch_means(network, events, path, first, last, batches=20):
         The measured span of time.
     batches : int, optional
         Number of batches of equal length, at least 2.
-
-    Returns
-    -------
-    Ratio
 
     Raises
     ------
@@ -99,7 +91,7 @@ def batch_means(network, events, path, first, last, batches=20):
     return ratio_estimate(regrets, np.full(batches, (last - first) / batches))
 
 
-def mean_idle(network, events, path, start, stop):
+def mean_idle(network, events, path, start, stop) -> float:
     """Time-average number idle between two events.
 
     Times ``mu`` this is the expected rate of wasted ticks for policies whose number busy does not
@@ -112,10 +104,6 @@ def mean_idle(network, events, path, start, stop):
     path : Path
     start, stop : int
         From the time of event `start` to that of event ``stop - 1``, which must be later.
-
-    Returns
-    -------
-    float
     """
     busy = _busy_time(events.time, path.busy, start, stop)
     return network.servers - busy / float(events.time[stop - 1] - events.time[start])

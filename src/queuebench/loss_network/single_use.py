@@ -12,6 +12,7 @@ import numpy as np
 from scipy.special import pdtr, pdtrc
 
 from queuebench.base.jit import njit
+from queuebench.loss_network.model import LossNetwork
 
 
 class SingleUse(NamedTuple):
@@ -22,17 +23,13 @@ class SingleUse(NamedTuple):
     gap: float
 
 
-def single_use(network):
+def single_use(network) -> SingleUse:
     """Online and hindsight optimum with single-use resources.
 
     Parameters
     ----------
     network : LossNetwork
         Its service rate is not used.
-
-    Returns
-    -------
-    SingleUse
     """
     online = single_use_online(network)
     hindsight = single_use_hindsight(network)
@@ -65,12 +62,8 @@ def single_use_online(network, steps=None):
     return float(value[-1])
 
 
-def single_use_hindsight(network):
+def single_use_hindsight(network: LossNetwork):
     """Hindsight optimum: take all ``H`` jobs that fit and fill up with ``L`` jobs.
-
-    Parameters
-    ----------
-    network : LossNetwork
 
     Returns
     -------

@@ -51,7 +51,7 @@ def run_path(
     reach=None,
     bound_reach=(4096, 2),
     batches=20,
-):
+) -> PathRows:
     """Run every policy and window on one event list.
 
     Parameters
@@ -74,10 +74,6 @@ def run_path(
         ``(0, None)`` leaves it out.
     batches : int, optional
         Batches within the path, for `regret_batch_se`.
-
-    Returns
-    -------
-    PathRows
 
     Raises
     ------

@@ -6,6 +6,7 @@ Rows are plain dicts, as `run_path` returns them; groups keep the order in which
 import math
 
 from queuebench.loss_network.epochs import EpochSums, epoch_products, renewal_regret
+from queuebench.loss_network.model import LossNetwork
 from queuebench.loss_network.online import online_optimum, trunk_reservation
 from queuebench.loss_network.policies import policies
 from queuebench.loss_network.regret import ratio_estimate
@@ -61,12 +62,8 @@ def summarise_regret(rows):
     return table
 
 
-def exact_rows(network):
+def exact_rows(network: LossNetwork):
     """Rows like those of `summarise_regret` for every policy whose regret is known exactly.
-
-    Parameters
-    ----------
-    network : LossNetwork
 
     Returns
     -------

@@ -19,7 +19,8 @@ from queuebench.queueing.policies import policy
 from queuebench.queueing.policies.arguments import find_fault, suggestion
 from queuebench.queueing.speeds import server_speeds
 from queuebench.queueing.stability import extreme_halves, find_overload
-from queuebench.study.cells import resolve
+from queuebench.study.cells import Cell, resolve
+from queuebench.study.settings import Study
 
 _INFINITE_VARIANCE = 2.0
 """Pareto shape at and below which a queue that cannot be avoided has an infinite mean wait."""
@@ -30,16 +31,8 @@ _FEWEST_OF_AN_ARM = 30
 """Fewest jobs expected of an arm: a record without any then has a chance of exp(-30)."""
 
 
-def check_study(study):
+def check_study(study: Study) -> list[Cell]:
     """Check all of a study, what it costs included, and return its cells.
-
-    Parameters
-    ----------
-    study : queuebench.study.settings.Study
-
-    Returns
-    -------
-    list of queuebench.study.cells.Cell
 
     Raises
     ------
@@ -54,12 +47,8 @@ def check_study(study):
     return cells
 
 
-def check_cell(cell):
+def check_cell(cell: Cell):
     """Check one cell of a study.
-
-    Parameters
-    ----------
-    cell : queuebench.study.cells.Cell
 
     Raises
     ------

@@ -37,7 +37,7 @@ class Cost(NamedTuple):
     jobs: int
 
 
-def study_cost(study, cells, cores=1):
+def study_cost(study, cells, cores=1) -> Cost:
     """Return what a study will cost, from the numbers of arrivals and events and measured costs.
 
     Parameters
@@ -46,10 +46,6 @@ def study_cost(study, cells, cores=1):
     cells : list of queuebench.study.cells.Cell
     cores : int
         How many jobs run at a time.
-
-    Returns
-    -------
-    Cost
     """
     seconds, memory = _loss_cost(study)
     spared, kept, passing, jobs = 0.0, 0.0, 0.0, 0

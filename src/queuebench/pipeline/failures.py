@@ -31,16 +31,12 @@ def say_failures(log):
     sys.excepthook = say
 
 
-def describe_failure(error):
+def describe_failure(error) -> str:
     """Return one line about a failure; one that is not of this package's own kinds says where it was.
 
     Parameters
     ----------
     error : Exception
-
-    Returns
-    -------
-    str
     """
     text = " ".join(str(error).split()) or "no more is known"
     if isinstance(error, MemoryError):

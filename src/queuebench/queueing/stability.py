@@ -33,7 +33,7 @@ class Overload:
         )
 
 
-def find_overload(speeds, rate, name, parameters):
+def find_overload(speeds, rate, name, parameters) -> Overload | None:
     """Return the first set of servers that a policy overloads, or None if it is stable.
 
     Parameters
@@ -43,10 +43,6 @@ def find_overload(speeds, rate, name, parameters):
         Arrivals per mean service time.
     name, parameters : str, dict
         The dispatch policy.
-
-    Returns
-    -------
-    Overload or None
     """
     for servers, share, capacity in policy(name).capacity(list(speeds), **parameters):
         if rate * share >= capacity * (1.0 - 1e-12):

@@ -57,17 +57,13 @@ def content_hash(settings):
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def read_workload(settings):
+def read_workload(settings) -> Workload:
     """Read a workload.
 
     Parameters
     ----------
     settings : queuebench.study.system.WorkloadFile
         Path, the column of arrival times, and the columns whose weighted sum is a job's size.
-
-    Returns
-    -------
-    Workload
 
     Raises
     ------

@@ -7,6 +7,7 @@ simulated: names of policies and estimators are checked against their registries
 
 import json
 from dataclasses import dataclass
+from pathlib import Path
 
 from queuebench.base.errors import StudyError
 from queuebench.study.explain import plainly, validate
@@ -114,16 +115,8 @@ _REPLACED_WHOLE = {
 }
 
 
-def load_study(path):
+def load_study(path: str | Path) -> Study:
     """Read a study from a YAML file.
-
-    Parameters
-    ----------
-    path : str or pathlib.Path
-
-    Returns
-    -------
-    Study
 
     Raises
     ------

@@ -2,6 +2,8 @@
 
 from collections.abc import Callable
 
+from queuebench.study.cells import Cell
+
 _SHIPPED_ARRIVALS = ("poisson", "sinusoidal")
 _OUTSIDE: dict[str, Callable] = {}
 
@@ -29,12 +31,8 @@ def register_family(name: str) -> Callable:
     return lambda belongs: _OUTSIDE.setdefault(name, belongs)
 
 
-def families(cell):
+def families(cell: Cell):
     """Return the families of a cell, from its settings.
-
-    Parameters
-    ----------
-    cell : queuebench.study.cells.Cell
 
     Returns
     -------

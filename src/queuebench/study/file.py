@@ -6,6 +6,7 @@ there, is refused, and so is `__use_yte__`, for which Snakemake would run Python
 """
 
 import re
+from pathlib import Path
 
 import yaml
 
@@ -16,12 +17,8 @@ _SEXAGESIMAL = re.compile(r"[-+]?[0-9][0-9_]*(:[0-5]?[0-9])+(\.[0-9_]*)?")
 _RENDERED = "__use_yte__"
 
 
-def read_study_file(path):
+def read_study_file(path: str | Path):
     """Read the values of a study's file.
-
-    Parameters
-    ----------
-    path : str or pathlib.Path
 
     Returns
     -------

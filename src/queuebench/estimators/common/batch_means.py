@@ -67,7 +67,7 @@ def first_of(block, batch_length, batches):
     return first
 
 
-def response_sums(replicate, batches):
+def response_sums(replicate, batches) -> ArmSums:
     """Return the sums of observed response times by arm over blocks of consecutive arrivals.
 
     Parameters
@@ -75,10 +75,6 @@ def response_sums(replicate, batches):
     replicate : queuebench.trace.Replicate
     batches : int
         At least 1.
-
-    Returns
-    -------
-    ArmSums
     """
     sums = ArmSums(np.zeros((batches * BLOCKS, 2)), np.zeros((batches * BLOCKS, 2)))
     before = 0

@@ -107,17 +107,13 @@ class Costs:
         return len(Cost) if len(self.mean) > 1 else Cost.QUEUE + 1
 
 
-def fit_costs(replicate, setting):
+def fit_costs(replicate, setting) -> Costs:
     """Fit the costs on a record in one pass.
 
     Parameters
     ----------
     replicate : queuebench.trace.Replicate
     setting : queuebench.estimators.common.setting.Setting
-
-    Returns
-    -------
-    Costs
 
     Raises
     ------

@@ -102,16 +102,12 @@ def _fold_of_part(part, parts):
     return part * FOLDS // parts
 
 
-def fitted_values(record):
+def fitted_values(record) -> Fit:
     """Return the values of every fold as fitted on the other folds, once per record.
 
     Parameters
     ----------
     record : queuebench.estimators.common.record.Record
-
-    Returns
-    -------
-    Fit
 
     Raises
     ------

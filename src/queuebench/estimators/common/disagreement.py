@@ -46,17 +46,13 @@ class Disagreement(NamedTuple):
     names: dict
 
 
-def disagreement(estimates):
+def disagreement(estimates) -> Disagreement:
     """Compare the estimates of one record.
 
     Parameters
     ----------
     estimates : dict of str to Estimate
         By name of the estimator, at one horizon.
-
-    Returns
-    -------
-    Disagreement
     """
     names = {kind: _first(estimates, known) for kind, known in compared_estimators().items()}
     names = {kind: name for kind, name in names.items() if name is not None}

@@ -44,17 +44,13 @@ class Excess(NamedTuple):
     at_edges: np.ndarray
 
 
-def fit_excess(record):
+def fit_excess(record) -> Excess:
     """Fit the excess of the remaining service times on a record in one pass.
 
     Parameters
     ----------
     record : queuebench.estimators.common.record.Record
         With a structure.
-
-    Returns
-    -------
-    Excess
     """
     setting, replicate = record.setting, record.replicate
     classes = setting.classes

@@ -126,7 +126,7 @@ class WeightedSums(NamedTuple):
         )
 
 
-def empty_sums(units, length, weightings, kinds):
+def empty_sums(units, length, weightings, kinds) -> WeightedSums:
     """Return sums of nothing yet, with batches for as many units.
 
     Parameters
@@ -136,10 +136,6 @@ def empty_sums(units, length, weightings, kinds):
     length : int
         Over how many units they are correlated.
     weightings, kinds : int
-
-    Returns
-    -------
-    WeightedSums
     """
     batches = batch_count(units, length)
     used = max(1, batches)
@@ -154,7 +150,7 @@ def empty_sums(units, length, weightings, kinds):
     )
 
 
-def weighted_sums(record, horizon, *, controls=False):
+def weighted_sums(record, horizon, *, controls=False) -> WeightedSums:
     """Return the sums of a record at a horizon, computed once per record and horizon.
 
     The controls cost twice as much as all the rest, so they are there for those who ask.
@@ -166,10 +162,6 @@ def weighted_sums(record, horizon, *, controls=False):
         In mean service times.
     controls : bool
         Whether the controls follow the costs among the kinds.
-
-    Returns
-    -------
-    WeightedSums
 
     Raises
     ------

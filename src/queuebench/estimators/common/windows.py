@@ -107,7 +107,7 @@ class MomentSums(NamedTuple):
         return self.moment[..., low, high] / self.count - product
 
 
-def window_sums(replicate, costs, length):
+def window_sums(replicate, costs, length) -> WindowSums:
     """Slide a window over a record.
 
     Parameters
@@ -116,10 +116,6 @@ def window_sums(replicate, costs, length):
     costs : queuebench.estimators.common.costs.Costs
     length : int
         The horizon L in arrivals.
-
-    Returns
-    -------
-    WindowSums
 
     Raises
     ------

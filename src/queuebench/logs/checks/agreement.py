@@ -24,17 +24,13 @@ _STATE = ("model_based", "model_free")
 _SLOPES = (("structural", "model_free"), ("structural", "model_based"))
 
 
-def check_agreement(estimates):
+def check_agreement(estimates) -> list[Finding]:
     """Return what comparisons of the main estimates say, nothing if there are not two to compare.
 
     Parameters
     ----------
     estimates : dict of str to queuebench.estimators.common.registry.Estimate
         By name of the estimator, at the main horizon.
-
-    Returns
-    -------
-    list of Finding
     """
     found = disagreement(estimates)
     findings = []

@@ -7,6 +7,7 @@ from scipy.special import chdtrc, fdtrc
 
 from queuebench.logs.checks.assignment import ALARM, PARTS
 from queuebench.logs.findings import WARNING, Finding
+from queuebench.logs.record.replicate import LogReplicate
 
 _LONGEST = 200
 """Gaps without arrivals that are compared with each other."""
@@ -41,17 +42,8 @@ class Arrivals:
         return not (self.varies and estimator.needs_constant_rate)
 
 
-def judge_arrivals(replicate):
-    """Look at the arrivals of a record.
-
-    Parameters
-    ----------
-    replicate : queuebench.logs.record.replicate.LogReplicate
-
-    Returns
-    -------
-    Arrivals
-    """
+def judge_arrivals(replicate: LogReplicate) -> Arrivals:
+    """Look at the arrivals of a record."""
     by_part = np.zeros(PARTS)
     longest, previous = np.zeros((0, 2)), np.nan
     for (arrival,) in replicate.chunks("arrival_time"):

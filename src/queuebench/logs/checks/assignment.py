@@ -32,7 +32,7 @@ _MATTERS = 0.05
 """Share of the arms' difference, and of its noise, below which missing rows can do nothing."""
 
 
-def check_assignment(replicate, treated_share):
+def check_assignment(replicate, treated_share) -> list[Finding]:
     """Return what speaks against independent assignment.
 
     Parameters
@@ -40,10 +40,6 @@ def check_assignment(replicate, treated_share):
     replicate : queuebench.logs.record.replicate.LogReplicate
     treated_share : float or None
         The intended share, if it is known.
-
-    Returns
-    -------
-    list of Finding
     """
     by_part = np.zeros((PARTS, 2))
     _count_parts(replicate, by_part)
@@ -59,7 +55,7 @@ def check_assignment(replicate, treated_share):
     ]
 
 
-def check_users(users, treated):
+def check_users(users, treated) -> list[Finding]:
     """Compare how arms vary between users with what independent arrivals would give.
 
     Parameters
@@ -67,10 +63,6 @@ def check_users(users, treated):
     users : ndarray of int32, shape (m,)
         Users of some arrivals, as numbers; -1 where unknown.
     treated : ndarray of bool, shape (m,)
-
-    Returns
-    -------
-    list of Finding
     """
     users, treated = users[users >= 0], treated[users >= 0]
     arrivals = np.bincount(users)

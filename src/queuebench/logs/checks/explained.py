@@ -18,7 +18,7 @@ _CLEAR = 5.0
 _MATTERS = 0.1
 
 
-def check_explained(record, applied):
+def check_explained(record, applied) -> list[Finding]:
     """Compare the arms' responses among jobs that met equally long queues.
 
     The fitted cost (`wdq`, `mixed_dq`) replaces a response by the mean response of jobs that met as many
@@ -31,10 +31,6 @@ def check_explained(record, applied):
     record : queuebench.estimators.common.record.Record
     applied : iterable of str
         Estimators that the text names where they fall.
-
-    Returns
-    -------
-    list of Finding
     """
     length = record.setting.horizon_arrivals(record.setting.batch_horizon)
     batches = batch_count(record.arrivals, length)

@@ -4,19 +4,11 @@ import numpy as np
 
 from queuebench.estimators import assuming
 from queuebench.logs.findings import WARNING, Finding
+from queuebench.logs.record.replicate import LogReplicate
 
 
-def check_groups(replicate):
-    """Return a finding if servers worked for both arms.
-
-    Parameters
-    ----------
-    replicate : queuebench.logs.record.replicate.LogReplicate
-
-    Returns
-    -------
-    list of Finding
-    """
+def check_groups(replicate: LogReplicate) -> list[Finding]:
+    """Return a finding if servers worked for both arms."""
     jobs = np.zeros((0, 2), np.int64)
     for server, treated in replicate.chunks("server", "treated"):
         counted = np.bincount(2 * server.astype(np.int64) + treated)

@@ -48,17 +48,13 @@ class LittlesLaw:
         return self.mean_in_system - (self.product + self.carried - self.overhang)
 
 
-def littles_law(replicate):
+def littles_law(replicate) -> LittlesLaw:
     """Return Little's law on a record.
 
     Parameters
     ----------
     replicate : queuebench.trace.Replicate
         Or `queuebench.logs.record.replicate.LogReplicate`.
-
-    Returns
-    -------
-    LittlesLaw
     """
     start, end = replicate.record_start, replicate.record_end
     stays = responses = overhang = met = 0.0

@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from queuebench.logs.findings import EVERY, WARNING, Finding
+from queuebench.logs.record.replicate import LogReplicate
 
 _MOST = 4_000_000
 """Responses that are looked at; of more, every second, third and so on."""
@@ -41,7 +42,7 @@ class Bounds(NamedTuple):
     error: float
 
 
-def trimming_bounds(replicate, fuller, missing):
+def trimming_bounds(replicate, fuller, missing) -> Bounds:
     """Bound what missing rows did to the arms' difference, by trimming the arm that has all of its rows.
 
     If the missing rows of one arm were its longest, the other arm without its longest as many is what it
@@ -54,10 +55,6 @@ def trimming_bounds(replicate, fuller, missing):
         Whether the treated arm is the one with all rows.
     missing : float
         Share of the other arm's rows that is missing.
-
-    Returns
-    -------
-    Bounds
     """
     arms = responses(replicate)
     naive = arms[1].mean() - arms[0].mean()
@@ -73,7 +70,7 @@ def trimming_bounds(replicate, fuller, missing):
     return Bounds(min(signed), max(signed), float(naive), float(error))
 
 
-def check_tails(replicate):
+def check_tails(replicate: LogReplicate) -> list[Finding]:
     """Look for responses that end as if longer ones had been left out.
 
     Above a high quantile u the tails of responses fall like an exponential or more slowly: of r clusters of
@@ -83,14 +80,6 @@ def check_tails(replicate):
     (the runs method of extreme-value theory, Smith and Weissman 1994). Where service is bounded, responses of
     jobs that met k others may end sharply too, but at another place for every k; only one edge for all
     of them is taken as rows left out.
-
-    Parameters
-    ----------
-    replicate : queuebench.logs.record.replicate.LogReplicate
-
-    Returns
-    -------
-    list of Finding
     """
     every = -(-replicate.arrivals // _MOST)
     response, treated, met = (

@@ -13,7 +13,7 @@ REJECTED = "replay_rejected"
 """Name of the finding that a report must begin with."""
 
 
-def check_stability(structure, rate, services):
+def check_stability(structure, rate, services) -> list[Finding]:
     """Warn of policies under which, alone, queues would grow for as long as there are arrivals.
 
     Parameters
@@ -23,10 +23,6 @@ def check_stability(structure, rate, services):
         Arrivals per time unit.
     services : queuebench.logs.record.queues.ServerSums
         Service times by server.
-
-    Returns
-    -------
-    list of Finding
     """
     if structure is None:
         return []
@@ -45,7 +41,7 @@ def check_stability(structure, rate, services):
     return found
 
 
-def check_replay(rows, config):
+def check_replay(rows, config) -> list[Finding]:
     """Return what is to be said of a replay, or of there being none though a structure is given.
 
     Parameters
@@ -53,10 +49,6 @@ def check_replay(rows, config):
     rows : list of dict
         Estimates, see `queuebench.logs.estimates`.
     config : queuebench.logs.read.description.LogConfig
-
-    Returns
-    -------
-    list of Finding
     """
     if config.structure is None:
         return []

@@ -76,7 +76,7 @@ class Jobs(NamedTuple):
         return Jobs(*(None if part is None else part[..., chosen] for part in self))
 
 
-def check_requirements(record, applied, *, first_come):
+def check_requirements(record, applied, *, first_come) -> list[Finding]:
     """Compare services between arms, servers and choices.
 
     Parameters
@@ -87,10 +87,6 @@ def check_requirements(record, applied, *, first_come):
         Estimators that the text names where they fall.
     first_come : bool
         Whether servers work on one job at a time, in order.
-
-    Returns
-    -------
-    list of Finding
     """
     jobs = collect(record, first_come=first_come)
     naive = difference(record.responses)
@@ -109,17 +105,13 @@ def check_requirements(record, applied, *, first_come):
     return [*same, *aware]
 
 
-def collect(record, *, first_come):
+def collect(record, *, first_come) -> Jobs:
     """Return the jobs to be compared.
 
     Parameters
     ----------
     record : queuebench.estimators.common.record.Record
     first_come : bool
-
-    Returns
-    -------
-    Jobs
     """
     replicate, setting = record.replicate, record.setting
     carried = [as_numpy(replicate.carry.field(name)) for name in ("server", "departure")]

@@ -38,7 +38,7 @@ class Service:
         return self.first_come or estimator.observed_costs
 
 
-def judge_service(replicate, queues, has_server, design, wanted="all", *, choices):
+def judge_service(replicate, queues, has_server, design, wanted="all", *, choices) -> Service:
     """Say how servers worked.
 
     Parameters
@@ -53,10 +53,6 @@ def judge_service(replicate, queues, has_server, design, wanted="all", *, choice
         Estimators asked for.
     choices : bool
         Whether the log holds the choices of both arms.
-
-    Returns
-    -------
-    Service
     """
     names = _observed_names(design, wanted, choices)
     if not has_server:

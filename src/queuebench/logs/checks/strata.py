@@ -53,7 +53,7 @@ _FEWEST = 50
 """Values of the rarer arm below which normal laws are not relied on."""
 
 
-def compare(values, treated, strata, groups=None):
+def compare(values, treated, strata, groups=None) -> Comparison:
     """Compare the treated values with the others within strata.
 
     Parameters
@@ -64,10 +64,6 @@ def compare(values, treated, strata, groups=None):
     strata : ndarray of int, shape (m,)
     groups : ndarray of int, shape (m,), optional
         Of whole strata, to be compared with each other.
-
-    Returns
-    -------
-    Comparison
     """
     strata, treated, values, groups = _with_both(strata, treated, values, groups)
     if min(np.count_nonzero(treated), np.count_nonzero(~treated)) < _FEWEST:
@@ -120,7 +116,7 @@ def mid_ranks(values, strata):
     return ranks
 
 
-def depends(values, labels, strata):
+def depends(values, labels, strata) -> float:
     """Return the p-value of values not depending on labels within strata, by Savage's scores.
 
     Parameters
@@ -128,10 +124,6 @@ def depends(values, labels, strata):
     values : ndarray of float64, shape (m,)
     labels, strata : ndarray of int, shape (m,)
         Labels of few values.
-
-    Returns
-    -------
-    float
     """
     if not len(values):
         return 1.0

@@ -9,7 +9,7 @@ ABSURD = 1000.0
 """Service times in a response, or jobs per server on average, beyond which a unit must be wrong."""
 
 
-def check_units(replicate, config, servers):
+def check_units(replicate, config, servers) -> list[Finding]:
     """Return a warning if responses are absurdly long, with the unit that would explain it.
 
     By Little's law the number in the system is the arrival rate times the mean response; if servers then
@@ -21,10 +21,6 @@ def check_units(replicate, config, servers):
     config : queuebench.logs.read.description.LogConfig
     servers : int
         Number of servers N; 1 if the log names none.
-
-    Returns
-    -------
-    list of Finding
     """
     total = sum(float(response.sum()) for (response,) in replicate.chunks("response_time"))
     mean = total / replicate.arrivals

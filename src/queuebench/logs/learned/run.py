@@ -26,7 +26,7 @@ class Run(NamedTuple):
     met_treated: float
 
 
-def simulate(system, share, sequence):
+def simulate(system, share, sequence) -> Run:
     """Run a learnt system once through the log's arrival times.
 
     Parameters
@@ -36,10 +36,6 @@ def simulate(system, share, sequence):
         Share of treated jobs.
     sequence : numpy.random.SeedSequence
         The same one makes runs at several shares comparable: they draw the same numbers.
-
-    Returns
-    -------
-    Run
     """
     rng = np.random.default_rng(sequence)
     skipped = int(WARM * len(system.arrival))

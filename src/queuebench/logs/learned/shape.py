@@ -54,7 +54,7 @@ class Shape(NamedTuple):
     met: tuple
 
 
-def shape(system, share, precision=0.0, seed=0):
+def shape(system, share, precision=0.0, seed=0) -> Shape:
     """Simulate a learnt system at several shares.
 
     Parameters
@@ -65,10 +65,6 @@ def shape(system, share, precision=0.0, seed=0):
     precision : float, optional
         Standard error of what is missed that is enough however small that is.
     seed : int, optional
-
-    Returns
-    -------
-    Shape
     """
     step = min(_STEP, share / 2, (1 - share) / 2)
     shares = 0.0, share - step, share, share + step, 1.0

@@ -1,5 +1,6 @@
 """The description of a log: which column is what, which arm is treated, which horizon."""
 
+from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
@@ -314,16 +315,8 @@ class LogConfig(_Strict):
         return sorted({*wanted, self.horizon})
 
 
-def load_config(path):
+def load_config(path: str | Path) -> LogConfig:
     """Read the description of a log from a YAML file.
-
-    Parameters
-    ----------
-    path : str or pathlib.Path
-
-    Returns
-    -------
-    LogConfig
 
     Raises
     ------

@@ -91,7 +91,7 @@ def stored_columns(config):
     return {name: _KINDS[name] for name in names}
 
 
-def ingest(path, config, store):
+def ingest(path, config, store) -> RawLog:
     """Read a log into a store.
 
     Parameters
@@ -100,10 +100,6 @@ def ingest(path, config, store):
     config : queuebench.logs.read.description.LogConfig
     store : queuebench.logs.record.store.ColumnStore
         With the columns of `stored_columns`.
-
-    Returns
-    -------
-    RawLog
 
     Raises
     ------

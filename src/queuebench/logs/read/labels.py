@@ -21,12 +21,8 @@ def label(value):
     return str(value)
 
 
-def numbered(names):
+def numbered(names: list[str]):
     """Number names so that it does not matter which came first in a log.
-
-    Parameters
-    ----------
-    names : list of str
 
     Returns
     -------

@@ -22,7 +22,7 @@ _EXACT = 2**52
 """Whole numbers beyond this are subtracted from an origin before they become floats."""
 
 
-def read_clock(values, name):
+def read_clock(values, name) -> Clock:
     """Return the clock by which a column of moments is written.
 
     Parameters
@@ -31,10 +31,6 @@ def read_clock(values, name):
         The first batch, with at least one value.
     name : str
         Of the column.
-
-    Returns
-    -------
-    Clock
 
     Raises
     ------

@@ -8,7 +8,7 @@ one, the scale for which replay's check was made.
 import numpy as np
 
 from queuebench.logs.errors import LogError, shorten
-from queuebench.logs.read.description import ARMS, check_policies
+from queuebench.logs.read.description import ARMS, LogConfig, check_policies
 from queuebench.logs.read.labels import label
 from queuebench.queueing.structure import Structure
 from queuebench.study.explain import nearest
@@ -50,13 +50,8 @@ def log_structure(config, servers, mean_service_time):
     )
 
 
-def relative_speeds(config, servers):
+def relative_speeds(config: LogConfig, servers: list[str]):
     """Return the speed of every server over the average, by the speeds of its class or its own.
-
-    Parameters
-    ----------
-    config : queuebench.logs.read.description.LogConfig
-    servers : list of str
 
     Returns
     -------

@@ -58,7 +58,7 @@ def unlabelled_jobs(of_arm, recorded):
     return [Finding(NOTE, "without_arm", count, text)]
 
 
-def unequal_losses(of_arm):
+def unequal_losses(of_arm) -> list[Finding]:
     """Compare how often the arms lose jobs, and how often jobs fail.
 
     Given all that were lost, those of the treatment are binomial if both arms lose alike, with the share of
@@ -68,10 +68,6 @@ def unequal_losses(of_arm):
     ----------
     of_arm : dict of str to sequence of three int
         ``recorded``, ``lost`` and ``failed`` jobs of no arm, of control and of treatment.
-
-    Returns
-    -------
-    list of Finding
     """
     found = []
     for what, verb in (("lost", "were lost"), ("failed", "failed")):
@@ -93,7 +89,7 @@ def unequal_losses(of_arm):
     return found
 
 
-def rare_servers(jobs, names):
+def rare_servers(jobs, names) -> list[Finding]:
     """Return a warning about servers with hardly any job.
 
     Parameters
@@ -101,10 +97,6 @@ def rare_servers(jobs, names):
     jobs : ndarray of int64, shape (N,)
         Recorded jobs by server.
     names : list of str
-
-    Returns
-    -------
-    list of Finding
     """
     even = jobs.sum() / len(jobs)
     rare = [server for server in jobs.argsort(kind="stable") if jobs[server] < _RARE * even]

@@ -76,7 +76,7 @@ class Normalised:
     others: int = 0
 
 
-def normalise(log, config, store):
+def normalise(log, config, store) -> Normalised:
     """Write the record of a log into a store.
 
     Parameters
@@ -85,10 +85,6 @@ def normalise(log, config, store):
     config : queuebench.logs.read.description.LogConfig
     store : queuebench.logs.record.store.ColumnStore
         With the columns of `trace_columns`.
-
-    Returns
-    -------
-    Normalised
 
     Raises
     ------

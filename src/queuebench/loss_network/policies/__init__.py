@@ -66,38 +66,20 @@ def register(name, lookahead, threshold=lambda network: None, judged=True):
     return add
 
 
-def modules():
-    """Return the dotted names of the modules that register policies.
-
-    Returns
-    -------
-    list of str
-    """
+def modules() -> list[str]:
+    """Return the dotted names of the modules that register policies."""
     return sorted(f"{__name__}.{module.name}" for module in pkgutil.iter_modules(__path__))
 
 
-def policies():
-    """Return all registered policies by name, in alphabetical order.
-
-    Returns
-    -------
-    dict of str to Policy
-    """
+def policies() -> dict[str, Policy]:
+    """Return all registered policies by name, in alphabetical order."""
     for module in modules():
         importlib.import_module(module)
     return dict(sorted(_REGISTRY.items()))
 
 
-def policy(name):
+def policy(name: str) -> Policy:
     """Return the policy registered under a name.
-
-    Parameters
-    ----------
-    name : str
-
-    Returns
-    -------
-    Policy
 
     Raises
     ------

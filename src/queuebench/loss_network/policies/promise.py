@@ -14,18 +14,14 @@ end of the list nothing has failed: ``d = 0``.
 import numpy as np
 
 from queuebench.base.jit import njit
-from queuebench.loss_network.events import HIGH, TICK
+from queuebench.loss_network.events import HIGH, TICK, Events
+from queuebench.loss_network.model import LossNetwork
 from queuebench.loss_network.path import walk
 from queuebench.loss_network.policies import register
 
 
-def promise_bounds(network, events):
+def promise_bounds(network: LossNetwork, events: Events):
     """Numbers busy below which the promise of future idleness holds.
-
-    Parameters
-    ----------
-    network : LossNetwork
-    events : Events
 
     Returns
     -------

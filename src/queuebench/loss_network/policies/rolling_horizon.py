@@ -6,6 +6,8 @@ independent of what is known, so they are what the online optimum earns there). 
 iff that is worth more. One step of policy improvement on the online optimum: never worse than it.
 """
 
+from pathlib import Path
+
 import numpy as np
 
 from queuebench.base.jit import njit
@@ -17,7 +19,7 @@ from queuebench.loss_network.policies import register
 
 
 @register("rolling_horizon", lookahead="window")
-def rolling_horizon(network, events, window):
+def rolling_horizon(network, events, window) -> Path:
     """Accept an ``L`` job iff the best plan for the window does.
 
     Parameters
@@ -26,10 +28,6 @@ def rolling_horizon(network, events, window):
     events : Events
     window : float
         Length of the window; an event at exactly ``t + window`` is inside.
-
-    Returns
-    -------
-    Path
 
     Raises
     ------

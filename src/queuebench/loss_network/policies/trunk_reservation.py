@@ -1,5 +1,7 @@
 """Trunk reservation: accept an ``L`` job iff more than ``k`` servers are idle; no lookahead."""
 
+from pathlib import Path
+
 import numpy as np
 
 from queuebench.base.jit import njit
@@ -9,7 +11,7 @@ from queuebench.loss_network.path import empty_path
 from queuebench.loss_network.policies import register
 
 
-def reserve(network, events, threshold):
+def reserve(network, events, threshold) -> Path:
     """Run trunk reservation with a given threshold.
 
     Parameters
@@ -18,10 +20,6 @@ def reserve(network, events, threshold):
     events : Events
     threshold : int
         An ``L`` job is accepted iff more than this many servers are idle.
-
-    Returns
-    -------
-    Path
 
     Raises
     ------

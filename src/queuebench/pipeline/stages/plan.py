@@ -81,7 +81,7 @@ def _beats_naive(table):
     return np.where(table.index == row, math.nan, found)
 
 
-def plan_text(cell, gte, table, width):
+def plan_text(cell, gte, table, width) -> str:
     """Return a plan from a study as text.
 
     Parameters
@@ -92,10 +92,6 @@ def plan_text(cell, gte, table, width):
         See `plan_cell`.
     width : float
         In mean service times.
-
-    Returns
-    -------
-    str
     """
     estimands = {entry.name: entry.estimand for entry in all_estimators()}
     rows = [

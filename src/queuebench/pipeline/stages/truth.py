@@ -59,7 +59,7 @@ def write_truth(cell, truth, path):
         pq.write_table(table([row | truth._asdict()], TRUTH_SCHEMA), partial)
 
 
-def simulate_truth(cell, progress=lambda message: None, least_arrivals=0):
+def simulate_truth(cell, progress=lambda message: None, least_arrivals=0) -> TruthEstimate:
     """Simulate both policies alone until the effect's standard error is small enough.
 
     Both runs see the same arrival times, service requirements per arrival and routing randomness.
@@ -75,10 +75,6 @@ def simulate_truth(cell, progress=lambda message: None, least_arrivals=0):
     least_arrivals : int
         Of each run, so that the truth is known better than by the best estimator compared with it; see
         `queuebench.estimators.common.setting.truth_arrivals`.
-
-    Returns
-    -------
-    TruthEstimate
     """
     setup = Setup(cell)
     wanted = cell.experiment.truth

@@ -81,7 +81,7 @@ class MixedResult:
     truncated: dict[int, tuple[float, float]] = field(default_factory=dict)
     truncated_error: dict[int, tuple[float, float]] = field(default_factory=dict)
 
-    def mixture(self, alpha, horizon):
+    def mixture(self, alpha, horizon) -> float:
         """Return the estimand of the mixture of both costs.
 
         Parameters
@@ -90,10 +90,6 @@ class MixedResult:
             Weight of the response-time cost; not restricted to [0, 1].
         horizon : int
             One of the horizons solved for, in arrivals.
-
-        Returns
-        -------
-        float
 
         Raises
         ------
@@ -198,7 +194,7 @@ def solve(
     tolerance=DEFAULT_TOLERANCE,
     horizons=(),
     max_states=MAX_STATES,
-):
+) -> OracleResult:
     """Solve the homogeneous exponential system under power-of-d, both policies and their mixture.
 
     Parameters
@@ -223,10 +219,6 @@ def solve(
         to ``i + L``.
     max_states : int
         Largest state set allowed.
-
-    Returns
-    -------
-    OracleResult
 
     Raises
     ------

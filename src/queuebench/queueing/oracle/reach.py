@@ -36,7 +36,7 @@ def memory_gib(states):
     return states * BYTES_PER_STATE / 2**30
 
 
-def extrapolate_states(history, tolerance):
+def extrapolate_states(history, tolerance) -> int:
     """Predict the size of the adapted set that meets a tolerance from the sets solved so far.
 
     The number of vectors more probable than a threshold grows like a power of its logarithm. From
@@ -49,10 +49,6 @@ def extrapolate_states(history, tolerance):
         The stages so far, at least three, their thresholds falling by a constant factor.
     tolerance : float
         Largest change wanted in the mean response.
-
-    Returns
-    -------
-    int
     """
     (_, _, first, _), (eps1, size1, second, mass1), (eps2, size2, third, mass2) = history[-3:]
     error = max(abs(third - second), mass2)

@@ -137,7 +137,7 @@ def refinement_error(coarser, finer, before, values):
     return SAFETY * change * (shrink / (1 - shrink) if shrink < 1 else np.inf)
 
 
-def refine(stages, answers, tolerance):
+def refine(stages, answers, tolerance) -> Refined:
     """Take stages until the answers' errors are within the tolerance, or the stages end.
 
     Parameters
@@ -149,10 +149,6 @@ def refine(stages, answers, tolerance):
         them.
     tolerance : float
         Largest error wanted.
-
-    Returns
-    -------
-    Refined
 
     Raises
     ------

@@ -75,7 +75,7 @@ def full_size(servers, cut):
     return comb(servers + cut, cut)
 
 
-def full_set(servers, cut):
+def full_set(servers, cut) -> StateSet:
     """Return all occupancy vectors with no queue longer than ``cut``.
 
     Arrivals to a server with ``cut`` jobs leave the state as it is.
@@ -84,10 +84,6 @@ def full_set(servers, cut):
     ----------
     servers, cut : int
         Number of servers, longest queue.
-
-    Returns
-    -------
-    StateSet
     """
     jobs, steps = _survey(servers, cut, full_size(servers, cut))
     level = np.concatenate(([0], np.cumsum(np.bincount(jobs, minlength=servers * cut + 1))))
@@ -100,7 +96,7 @@ def full_set(servers, cut):
     return linked(servers, cut, level, first, length, count)
 
 
-def linked(servers, cut, level, first, length, count):
+def linked(servers, cut, level, first, length, count) -> StateSet:
     """Return the state set with these states, its neighbours looked up.
 
     A neighbour outside an adapted set (``cut`` is None) is replaced by the one that the same
@@ -115,10 +111,6 @@ def linked(servers, cut, level, first, length, count):
         Longest queue of a full set, None for an adapted one.
     level, first, length, count : ndarray
         As in `StateSet`.
-
-    Returns
-    -------
-    StateSet
     """
     up = np.empty(length.size, np.int32)
     down = np.empty(length.size, np.int32)

@@ -42,13 +42,8 @@ def find_fault(name, parameters, pool=None, why="the number of servers"):
     return None
 
 
-def parameter_row(name, parameters):
+def parameter_row(name: str, parameters: dict):
     """Return a policy's parameters as its rule reads them.
-
-    Parameters
-    ----------
-    name : str
-    parameters : dict
 
     Returns
     -------

@@ -61,7 +61,7 @@ class Statistic(NamedTuple):
     slope: float
 
 
-def samples(estimates, truth, roles):
+def samples(estimates, truth, roles) -> list[Sample]:
     """Return a `Sample` per cell, design, estimator and horizon.
 
     Parameters
@@ -70,10 +70,6 @@ def samples(estimates, truth, roles):
         Rows of `results/estimates.parquet` and `results/truth.parquet`.
     roles : dict of str to str
         Estimator by role.
-
-    Returns
-    -------
-    list of Sample
     """
     effects = truth.set_index(CELL)[["gte", "gte_se"]]
     played = {name: role for role, name in roles.items()}

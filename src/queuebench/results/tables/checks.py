@@ -69,17 +69,13 @@ def _right_sign(estimates, gte):
     return {"right_sign": right / n, "right_sign_se": np.sqrt(near * (1 - near) / n)}
 
 
-def warnings(checks):
+def warnings(checks) -> list[str]:
     """Return a sentence for each estimator that fails its check, for the head of a report.
 
     Parameters
     ----------
     checks : pandas.DataFrame
         What `checks_table` returned.
-
-    Returns
-    -------
-    list of str
     """
     return [
         f"**`{row.estimator}` fails to reproduce the experiments of {row.scenario} at load {row.load:g}: "
