@@ -6,7 +6,7 @@ whatever it needs from the record; what several estimators need is computed once
 
 import math
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -215,14 +215,14 @@ def register(name: str, **attributes):
     ValueError
         If the name or the role is taken, or a word is not a known one.
     """
+    entry = Estimator(name, None, **attributes)
 
     def decorate(function):
-        entry = Estimator(name, function, **attributes)
         if name in _ESTIMATORS:
             raise ValueError(f"an estimator named {name} is registered already")
         if entry.role and any(entry.role == other.role for other in _ESTIMATORS.values()):
             raise ValueError(f"{name}: {in_role(entry.role).name} is the {entry.role} already")
-        _ESTIMATORS[name] = entry
+        _ESTIMATORS[name] = replace(entry, function=function)
         return function
 
     return decorate
