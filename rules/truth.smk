@@ -39,6 +39,8 @@ rule exact:
         mem_mb=2000,
         runtime=120,
     params:
-        job=lambda wildcards: exact_params(CELLS[wildcards.cell], script_path("exact")),
+        job=lambda wildcards: exact_params(
+            CELLS[wildcards.cell], PLAN.exact[wildcards.cell], script_path("exact")
+        ),
     script:
         "../workflow/scripts/exact.py"

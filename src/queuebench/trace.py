@@ -19,7 +19,6 @@ import pyarrow as pa
 from queuebench import __version__
 from queuebench.base.arrow import as_numpy, column, numbers
 from queuebench.base.files import whole_file
-from queuebench.study.cells import Cell
 
 ARMS = ("control", "treated")
 _LARGE = 1 << 28
@@ -308,8 +307,14 @@ class Trace:
                 f"{self.path}: is an Arrow file but not a trace of queuebench; its columns are {names}"
             )
 
-    def check_origin(self, cell: Cell, design: str):
-        """Refuse the trace of another cell, design or seed, which would be estimated from unnoticed."""
+    def check_origin(self, cell, design):
+        """Refuse the trace of another cell, design or seed, which would be estimated from unnoticed.
+
+        Parameters
+        ----------
+        cell : queuebench.study.cells.Cell
+        design : str
+        """
         found = (self.cell["scenario"], self.cell["load"], self.design, self.seed)
         wanted = (cell.scenario, cell.load, design, cell.seed)
         words = ("scenario", "load", "design", "seed")

@@ -4,10 +4,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from queuebench.estimators import all_estimators
 from queuebench.pipeline.stages.batches import simulate_and_estimate
 from queuebench.pipeline.stages.exact import choices, solve_cell
 from queuebench.results.tables.bias_decomposition import bias_decomposition
 from queuebench.results.tables.truth import TruthMismatchError, truth_table
+
+KNOWN = {entry.name: entry.exact for entry in all_estimators() if entry.exact}
 
 
 def test_it_applies_to_homogeneous_power_of_d_only(make_cell):
@@ -26,7 +29,7 @@ def test_it_applies_to_homogeneous_power_of_d_only(make_cell):
 
 
 def test_out_of_reach_is_said_with_the_number_of_states(make_cell):
-    found = solve_cell(make_cell(load=0.9, truth={"exact_states": 1000}))
+    found = solve_cell(make_cell(load=0.9, truth={"exact_states": 1000}), [2, 3])
     assert not found["solved"]
     assert "states" in found["reason"]
 
@@ -40,9 +43,8 @@ def simulated(gte):
 
 
 def test_the_truth_is_exact_where_it_is_known(make_cell):
-    found = {"scenario": "tested", "load": 0.7} | solve_cell(
-        make_cell(truth={"exact_tolerance": 1e-3})
-    )
+    cell = make_cell(truth={"exact_tolerance": 1e-3})
+    found = {"scenario": "tested", "load": 0.7} | solve_cell(cell, choices(cell))
     table = truth_table(simulated(-0.26), [found])
     row = table.iloc[0]
     assert row["source"] == "exact"
@@ -83,9 +85,9 @@ def test_simulation_agrees_with_the_oracle(make_cell, tmp_path, keys, replicates
     )  # fmt: skip
     outputs = [tmp_path / "e.parquet", tmp_path / "d.parquet"]
     simulate_and_estimate(cell, range(replicates), outputs, tmp_path / "log")
-    found = {"scenario": "tested", "load": keys["load"]} | solve_cell(cell)
+    found = {"scenario": "tested", "load": keys["load"]} | solve_cell(cell, choices(cell))
     estimates = pd.read_parquet(outputs[0])
-    table = bias_decomposition(estimates, [found])
+    table = bias_decomposition(estimates, [found], KNOWN)
     assert len(table) == 1 + 6 * 3 + 1
     judged = table[table["estimator"] != "mixed_dq_auto"]
     for _, row in judged.iterrows():

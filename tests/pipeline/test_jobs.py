@@ -12,7 +12,7 @@ from queuebench.study.settings import ExternalLog
 SCRIPTS = Path(__file__).parents[2] / "workflow/scripts"
 batch_params = partial(jobs.estimation_params, script=SCRIPTS / "simulate_and_estimate.py")
 estimation_params = partial(jobs.estimation_params, script=SCRIPTS / "estimate.py")
-exact_params = partial(jobs.exact_params, script=SCRIPTS / "exact.py")
+exact_params = partial(jobs.exact_params, reads=[2, 3], script=SCRIPTS / "exact.py")
 simulation_params = partial(jobs.simulation_params, script=SCRIPTS / "simulate.py")
 
 STUDY = {

@@ -46,13 +46,16 @@ def test_cells_are_sorted_by_what_happens_to_them():
     )
     assert found.kept == ["kept-load0.5"]
     assert found.passing == ["plain-load0.5", "late-load0.5"]
-    assert found.exact == ["plain-load0.5"]
+    assert found.exact == {"plain-load0.5": [2, 3]}
     assert found.scenarios == {
         "all": ["plain", "kept", "late"],
         "many_horizons": ["late"],
         "delayed": ["late"],
         "exact": ["plain"],
         "any": ["plain", "kept", "late"],
+        # And the families.
+        "homogeneous": ["plain"],
+        "constant_service": ["kept"],
     }
     assert found.designs == {"bernoulli"}
 

@@ -7,4 +7,5 @@ from queuebench.study.cells import Cell
 
 say_failures(snakemake.log)
 ensure_compiled()
-write_exact(Cell.from_dict(snakemake.params.job["cell"]), snakemake.output[0], snakemake.log[0])
+job = snakemake.params.job
+write_exact(Cell.from_dict(job["cell"]), job["reads"], snakemake.output[0], snakemake.log[0])

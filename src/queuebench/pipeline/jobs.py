@@ -15,7 +15,6 @@ from queuebench.base.yaml_text import YamlError, read_yaml
 from queuebench.estimators.common.registry import all_estimators
 from queuebench.estimators.common.setting import applying, truth_arrivals
 from queuebench.pipeline.fingerprint import fingerprint
-from queuebench.pipeline.stages.exact import choices
 from queuebench.queueing.outside_arrivals import outside_arrivals
 from queuebench.queueing.policies import policy
 from queuebench.queueing.service import law_module
@@ -115,15 +114,22 @@ def external_code(log, script):
     return fingerprint(script, *modules)
 
 
-def exact_params(cell, script):
-    """Return settings and code of a job that solves a cell exactly."""
+def exact_params(cell, reads, script):
+    """Return settings and code of a job that solves a cell exactly.
+
+    Parameters
+    ----------
+    cell : queuebench.study.cells.Cell
+    reads : list of int
+        How many queues either arm reads: the oracle runs no policy's rule.
+    script : str or pathlib.Path
+    """
     values = cell.to_dict("system", "control", "treatment", "truth", "horizons")
     values = _with_horizons(values, cell)
     truth = values["experiment"]["truth"]
     values["experiment"]["truth"] = {name: truth[name] for name in _EXACT_ALONE}
     values["seed"] = 0  # No randomness enters: another seed solves nothing again.
-    # How many queues an arm reads is said by its policy, whose rule the oracle does not run.
-    return {"cell": values, "choices": choices(cell), "code": fingerprint(script)}
+    return {"cell": values, "reads": reads, "code": fingerprint(script)}
 
 
 def loss_settings(study):

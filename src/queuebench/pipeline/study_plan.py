@@ -51,8 +51,8 @@ class StudyPlan:
         By name.
     kept, passing : list of str
         Names of the cells whose traces are kept, and of the others.
-    exact : list of str
-        Names of the cells that the exact oracle may solve.
+    exact : dict of str to list of int
+        By name of the cells that the exact oracle may solve, how many queues either arm reads.
     external : dict of str to queuebench.study.settings.ExternalLog
         The scenarios that are somebody's log.
     scenarios : dict of str to list of str
@@ -68,7 +68,8 @@ class StudyPlan:
         self.cells = {cell.name: cell for cell in cells}
         self.kept = [name for name, cell in self.cells.items() if cell.experiment.keep_traces]
         self.passing = [name for name in self.cells if name not in self.kept]
-        self.exact = [name for name, cell in self.cells.items() if exact.choices(cell)]
+        reads = {name: exact.choices(cell) for name, cell in self.cells.items()}
+        self.exact = {name: queues for name, queues in reads.items() if queues}
         self.external = external_logs(study)
         self.servers = study.loss_network.servers if study.loss_network else []
         every = self._scenarios_with(lambda cell: True)

@@ -9,7 +9,6 @@ from queuebench.estimators.common.registry import estimators_for
 from queuebench.queueing.arrivals import relative_rate
 from queuebench.queueing.speeds import server_speeds, speed_classes
 from queuebench.queueing.structure import Structure
-from queuebench.study.cells import Cell
 
 
 @dataclass(frozen=True)
@@ -128,12 +127,16 @@ _OTHERS = 4.0
 """Times replay's standard deviation that other estimators have, at the least, if they have little bias."""
 
 
-def truth_arrivals(cell: Cell):
+def truth_arrivals(cell):
     """Return the least length of a simulated truth that the cell's estimators are compared with.
 
     Two pure runs on common random numbers are a replay of one long record, so a truth of as many
     arrivals as k records has about the error of the mean of k replays. It must not depend on the number of
     replicates: more of them change no truth.
+
+    Parameters
+    ----------
+    cell : queuebench.study.cells.Cell
 
     Returns
     -------

@@ -5,7 +5,7 @@ import json
 from queuebench.base.files import whole_file
 from queuebench.base.progress import Progress
 from queuebench.queueing.oracle import NotSolvedError, TooManyStatesError, solve
-from queuebench.queueing.policies import policy
+from queuebench.queueing.policies.registry import policy
 
 
 def choices(cell):
@@ -36,13 +36,14 @@ def _sampled(arm, experiment):
     return entry.samples(experiment.system.servers, **arm.parameters)
 
 
-def solve_cell(cell):
+def solve_cell(cell, reads):
     """Return what the oracle says of a cell.
 
     Parameters
     ----------
     cell : queuebench.study.cells.Cell
-        One to which it applies, see `choices`.
+    reads : list of int
+        How many queues either arm reads, from `choices`.
 
     Returns
     -------
@@ -57,7 +58,7 @@ def solve_cell(cell):
         result = solve(
             experiment.system.servers,
             cell.load,
-            *choices(cell),
+            *reads,
             experiment.system.treated_share,
             tolerance=experiment.truth.exact_tolerance,
             horizons=tuple(lengths),
@@ -95,10 +96,10 @@ def solve_cell(cell):
     }
 
 
-def write_exact(cell, path, log=None):
+def write_exact(cell, reads, path, log=None):
     """Solve a cell and write what comes out as JSON, saying in the log if it is out of reach."""
     with Progress(log, f"{cell.name}: exact oracle", None) as progress:
-        found = solve_cell(cell)
+        found = solve_cell(cell, reads)
         if found["solved"]:
             progress.say(f"effect {found['gte']:.6g}, error at most {found['gte_error']:.1e}")
         else:
