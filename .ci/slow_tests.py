@@ -1,9 +1,9 @@
 """Run slow tests of what changed, as many as fit into some time.
 
-A change is what a branch has beyond the main one, or else the last commit. Its files stand for rooms:
-folders of the package, and those of the tests called the same. The slow tests of these rooms are put into an
-order that is drawn with the commit's hash, and those run that fit into the time: the same ones whenever it is
-this commit, others for the next.
+A change is what a branch has beyond the main one, or on that one the last commit's day. Its files stand for
+rooms: folders of the package, and those of the tests called the same. The slow tests of these rooms are put
+into an order that is drawn with the commit's hash, and those run that fit into the time: the same ones
+whenever it is this commit, others for the next.
 """
 
 import argparse
@@ -17,6 +17,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 MAIN = "origin/HEAD"
+DAY = 24 * 3600
 MORE = {
     "logs": ["systems"],
     "pipeline": ["workflow", "cluster"],
@@ -38,7 +39,8 @@ def change():
     (head,) = git("rev-parse", "HEAD")
     base = git("merge-base", MAIN, head)
     if base in ([], [head]):
-        base = git("rev-parse", f"{head}^")
+        (last,) = git("show", "--no-patch", "--format=%ct", head)
+        base = git("rev-list", "--max-count=1", f"--before={int(last) - DAY}", head)
     return (base or ["nothing"])[0], head, git("diff", "--name-only", *base, head)
 
 
@@ -79,7 +81,7 @@ def chosen(seconds, budget, seed):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--seconds", type=float, default=200.0, help="of one processor, in all")
+    parser.add_argument("--seconds", type=float, default=100.0, help="of one processor, in all")
     budget = parser.parse_args().seconds
     base, head, files = change()
     rooms = rooms_of(files)

@@ -69,6 +69,7 @@ def test_the_bytes_are_those_of_a_local_run(cluster_workflow, tmp_path, targets)
     assert not differing
 
 
+@pytest.mark.slow(seconds=60)
 def test_plug_ins_are_loaded_by_every_job(cluster_workflow, tmp_path):
     study = cluster_workflow
     local = Workflow(tmp_path / "local")
