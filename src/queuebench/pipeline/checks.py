@@ -1,6 +1,6 @@
 """Refusing, before any job, a study that cannot be simulated or estimated.
 
-`queuebench.config` knows the types of the keys; here they are held against the registries, against each
+`queuebench.study` knows the types of the keys; here they are held against the registries, against each
 other and against queueing theory.
 """
 
