@@ -1,6 +1,7 @@
 # The study and the plan of its jobs; what does not concern a single rule.
 import re
 import sys
+from functools import cache
 
 from snakemake.exceptions import WorkflowError
 
@@ -68,6 +69,12 @@ def code_of(name, *functions):
 def of_batch(of, wildcards):
     """Return what the plan says of a job's batch."""
     return of(wildcards.cell, int(wildcards.batch))
+
+
+@cache
+def job_of(params, cell, *told):
+    """Return what a job of a cell depends on, which is the same for all of its batches."""
+    return params(CELLS[cell], *told)
 
 
 def any_of(names):

@@ -17,8 +17,11 @@ rule simulate:
         mem_mb=job_memory(),
         runtime=lambda wildcards: job_minutes(of_batch(PLAN.arrivals, wildcards)),
     params:
-        job=lambda wildcards: simulation_params(
-            CELLS[wildcards.cell], wildcards.design, script_path("simulate")
+        job=lambda wildcards: job_of(
+            simulation_params,
+            wildcards.cell,
+            wildcards.design,
+            script_path("simulate"),
         ),
         replicates=lambda wildcards: of_batch(PLAN.replicates, wildcards),
     script:
@@ -48,8 +51,8 @@ rule estimate:
         mem_mb=lambda wildcards: job_memory(of_batch(PLAN.arrivals, wildcards)),
         runtime=lambda wildcards: of_batch(PLAN.minutes, wildcards),
     params:
-        job=lambda wildcards: estimation_params(
-            CELLS[wildcards.cell], script_path("estimate")
+        job=lambda wildcards: job_of(
+            estimation_params, wildcards.cell, script_path("estimate")
         ),
         designs=lambda wildcards: list(CELLS[wildcards.cell].designs),
     script:
@@ -76,8 +79,8 @@ rule simulate_and_estimate:
         mem_mb=lambda wildcards: job_memory(CELLS[wildcards.cell].experiment.arrivals),
         runtime=lambda wildcards: of_batch(PLAN.minutes, wildcards),
     params:
-        job=lambda wildcards: estimation_params(
-            CELLS[wildcards.cell], script_path("simulate_and_estimate")
+        job=lambda wildcards: job_of(
+            estimation_params, wildcards.cell, script_path("simulate_and_estimate")
         ),
         replicates=lambda wildcards: of_batch(PLAN.replicates, wildcards),
     script:
