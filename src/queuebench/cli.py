@@ -136,10 +136,9 @@ def _check(chosen):
 
 
 def _check_plugin(plugin):
-    load_plugins([plugin])
-    # Imported here: a policy must come before the first run.
     from queuebench.pipeline.contract import check_estimator, check_policy
 
+    load_plugins([plugin])
     modules = provided(plugin)
     found = [(check_estimator, e) for e in all_estimators() if e.function.__module__ in modules]
     policies = map(policy, known_policies())

@@ -4,7 +4,8 @@ import pandas as pd
 import pyarrow as pa
 
 from queuebench.pipeline.failures import say_failures
-from queuebench.pipeline.stages.collect import collect, read_json, write_stamped
+from queuebench.pipeline.stages.collect import collect, write_stamped
+from queuebench.results.tables.output import read_json
 from queuebench.results.tables.truth import truth_table
 
 say_failures(snakemake.log)

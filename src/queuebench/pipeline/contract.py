@@ -39,7 +39,6 @@ _WIDEST = 3.0
 """Factor by which standard errors may differ from the spread of replicates, whose own error is a third."""
 _NORMAL = 1 / ndtri(0.75)
 """A normal law's standard deviation over its median deviation from the median."""
-_EXACT_KEYS = {"response": "response", "queue": "queue"}
 
 
 class Chunked(LogReplicate):
@@ -74,9 +73,9 @@ def cell_of(design: str, treatment: int = 2, periodic: bool = False) -> Cell:
 
 
 @cache
-def records(cell_arguments: tuple) -> tuple[Setting, list[Chunked]]:
-    """Return the setting and the replicates of `cell_of` some arguments."""
-    cell, design = cell_of(*cell_arguments), cell_arguments[0]
+def records(design: str, treatment: int, periodic: bool) -> tuple[Setting, list[Chunked]]:
+    """Return the setting and the replicates of `cell_of` these arguments."""
+    cell = cell_of(design, treatment, periodic)
     names = ["arrival_time", "treated", "server", "queue_length", "in_system", "response_time"]
     if design != "group":
         names += [
@@ -97,17 +96,14 @@ def records(cell_arguments: tuple) -> tuple[Setting, list[Chunked]]:
     return setting_of(cell, design), found
 
 
-def _estimates(entry, **arguments):
-    setting, replicates = records((entry.design, *arguments.values(), *_periodic(entry, arguments)))
+@cache
+def _estimates(entry, treatment=2):
+    setting, replicates = records(entry.design, treatment, entry.needs_cycle)
     return [_estimate(entry, replicate, setting) for replicate in replicates]
 
 
-def _periodic(entry, arguments):
-    return ((2, True) if not arguments else (True,)) if entry.needs_cycle else ()
-
-
 def _one(entry):
-    setting, replicates = records((entry.design, *_periodic(entry, {})))
+    setting, replicates = records(entry.design, 2, entry.needs_cycle)
     return replicates[0], setting
 
 
@@ -235,7 +231,7 @@ def right_value(entry: Estimator) -> str:
         "slope": (1.25 * slopes[0], 0.75 * slopes[-1]),
         "arm difference": (exact["naive"], exact["naive"]),
     }[entry.estimand]
-    if entry.exact in _EXACT_KEYS:
+    if entry.exact in ("response", "queue"):
         low = high = item[entry.exact]
     elif entry.needs_structure and entry.estimand == "effect":
         low = high = exact["gte"]

@@ -1,8 +1,5 @@
 """Collecting the files of all jobs into one table each."""
 
-import json
-from pathlib import Path
-
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -31,8 +28,3 @@ def write_stamped(table, out, stamp=None):
         table = table.replace_schema_metadata({**(table.schema.metadata or {}), **stamp})
     with whole_file(out) as partial:
         pq.write_table(table, partial, row_group_size=1 << 20)
-
-
-def read_json(paths):
-    """Return the contents of JSON files in the given order."""
-    return [json.loads(Path(path).read_text()) for path in paths]

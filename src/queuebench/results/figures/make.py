@@ -2,7 +2,7 @@
 
 from pkgutil import resolve_name
 
-from queuebench.results.figures.style import ORDER, save_each
+from queuebench.results.figures.style import ORDER, save, save_each
 from queuebench.results.tables.output import read_table
 
 
@@ -28,4 +28,4 @@ def draw_figures(function, inputs, outputs, scenarios, each, given, order):
     if each:
         save_each(scenarios, lambda scenario: draw(*tables, scenario, **given), outputs)
     else:
-        save_each([""], lambda _: draw(*tables, **given), outputs)
+        save(draw(*tables, **given), outputs)

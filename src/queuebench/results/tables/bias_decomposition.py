@@ -42,9 +42,11 @@ def bias_decomposition(estimates, solved, exact):
         for (design, name, horizon), group in cell.groupby(
             ["design", "estimator", "horizon"], sort=False, dropna=False
         ):
-            # One without a horizon chose one of the grid on every record.
-            item = _chosen(found, group) if np.isnan(horizon) else truncated.get(horizon)
-            parts = _estimand(exact.get(name), group["alpha"].to_numpy(), found, item)
+            kind = exact.get(name)
+            # A mixture without a horizon chose one of the grid on every record.
+            chose = kind == "mixture" and np.isnan(horizon)
+            item = _chosen(found, group) if chose else truncated.get(horizon)
+            parts = _estimand(kind, group["alpha"].to_numpy(), found, item)
             if parts is None:
                 continue
             estimand, limit, error = parts
@@ -81,7 +83,7 @@ _COLUMNS = [
 def _chosen(found, group):
     """Return the truncated estimands at the horizon that each replicate chose."""
     by_length = pd.DataFrame(found["truncated"]).set_index("horizon_arrivals")
-    chosen = by_length.reindex(group["horizon_arrivals"])
+    chosen = by_length.loc[group["horizon_arrivals"]]
     return {name: chosen[name].to_numpy() for name in chosen}
 
 

@@ -1,12 +1,16 @@
 """Making the tables that the catalogue describes."""
 
-import json
-from pathlib import Path
 from pkgutil import resolve_name
 
 import pandas as pd
 
-from queuebench.results.tables.output import Markdown, read_table, write_csv, write_markdown
+from queuebench.results.tables.output import (
+    Markdown,
+    read_json,
+    read_table,
+    write_csv,
+    write_markdown,
+)
 
 
 def make_tables(function, inputs, outputs, given):
@@ -21,15 +25,13 @@ def make_tables(function, inputs, outputs, given):
     outputs : dict of str to path
     given : dict
     """
-    made = resolve_name(function)(**{name: _read(path) for name, path in inputs.items()}, **given)
+    tables = {
+        name: read_table(path) if isinstance(path, str) else read_json(path)
+        for name, path in inputs.items()
+    }
+    made = resolve_name(function)(**tables, **given)
     if isinstance(made, pd.DataFrame):
         made = dict.fromkeys(outputs, made)
     for key, table in made.items():
         write = write_markdown if isinstance(table, Markdown) else write_csv
         write(table, outputs[key])
-
-
-def _read(path):
-    if isinstance(path, str):
-        return read_table(path)
-    return [json.loads(Path(one).read_text()) for one in path]

@@ -1,6 +1,8 @@
 """Reading tables, and writing them as CSV for programs and Markdown for people."""
 
+import json
 from collections.abc import Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 import pandas as pd
@@ -11,6 +13,11 @@ from queuebench.base.files import whole_file
 def read_table(path):
     """Read a table of the study, CSV or Parquet by its name."""
     return pd.read_parquet(path) if str(path).endswith(".parquet") else pd.read_csv(path)
+
+
+def read_json(paths):
+    """Return the contents of JSON files in the given order."""
+    return [json.loads(Path(path).read_text()) for path in paths]
 
 
 def write_csv(table, path):
