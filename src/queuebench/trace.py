@@ -44,7 +44,7 @@ class TraceError(Exception):
     """A trace file that is missing, truncated or not one of ours."""
 
 
-def trace_schema(*, delayed, blocks):
+def trace_schema(*, delayed, blocks, shares=False):
     """Return the columns of a trace.
 
     Parameters
@@ -52,7 +52,9 @@ def trace_schema(*, delayed, blocks):
     delayed : bool
         Whether the dispatcher sees old lengths, so that what it saw is recorded.
     blocks : bool
-        Whether the design has blocks of time (switchback).
+        Whether the design has blocks of time (switchback, shares).
+    shares : bool
+        Whether the blocks have treated shares of their own.
 
     Returns
     -------
@@ -74,6 +76,8 @@ def trace_schema(*, delayed, blocks):
         fields += [(name, pa.int32()) for name in _SEEN]
     if blocks:
         fields.append(("block", pa.int32()))
+    if shares:
+        fields.append(("share", pa.float64()))
     return pa.schema(fields)
 
 
@@ -98,7 +102,7 @@ class TraceWriter:
     seed : int
     replicates : range
         Numbers of the replicates to be written, in order.
-    delayed, blocks : bool
+    delayed, blocks, shares : bool
         See `trace_schema`.
     counterfactual : bool
         Whether the arms' choices are known (not under a group design).
@@ -119,12 +123,13 @@ class TraceWriter:
         delayed,
         blocks,
         counterfactual,
+        shares=False,
         recycle=False,
     ):
         self._path = path
         self._counterfactual = counterfactual
         self._recycle = recycle
-        self._schema = trace_schema(delayed=delayed, blocks=blocks).with_metadata(
+        self._schema = trace_schema(delayed=delayed, blocks=blocks, shares=shares).with_metadata(
             {
                 "cell": json.dumps(cell, sort_keys=True),
                 "design": design,
@@ -229,6 +234,25 @@ def _carry_table(rows):
     return pa.Table.from_arrays([*columns, nested], schema=_CARRY_SCHEMA)
 
 
+def carry_array(jobs):
+    """Return the jobs in the system when a record starts as an Arrow array.
+
+    Parameters
+    ----------
+    jobs : dict of str to ndarray
+        ``server``, ``arrival``, ``start`` and ``departure``.
+
+    Returns
+    -------
+    pyarrow.StructArray
+    """
+    members = [
+        numbers(np.ascontiguousarray(jobs[field.name], field.type.to_pandas_dtype()), field.type)
+        for field in _JOB
+    ]
+    return pa.StructArray.from_arrays(members, fields=list(_JOB))
+
+
 @dataclass(frozen=True)
 class Replicate:
     """One replicate of a trace, read through a memory map.
@@ -257,6 +281,26 @@ class Replicate:
         for batch in self._batches:
             yield tuple(as_numpy(batch.column(name)) for name in names)
             self._file.release(batch)
+
+    def part(self, begin, end, start, stop, carry):
+        """Return consecutive arrivals as a replicate of their own.
+
+        Parameters
+        ----------
+        begin, end : int
+            From the first arrival to the one after the last.
+        start, stop : float
+            When that record starts and ends.
+        carry : pyarrow.StructArray
+            The jobs in the system when it starts, see `carry_array`.
+        """
+        batches, before = [], 0
+        for batch in self._batches:
+            low, high = max(begin - before, 0), min(end - before, len(batch))
+            if low < high:
+                batches.append(batch.slice(low, high - low))
+            before += len(batch)
+        return Replicate(self.number, end - begin, start, stop, carry, tuple(batches), self._file)
 
     def column(self, name):
         """Return one column as one array, copied."""
@@ -301,7 +345,9 @@ class Trace:
 
     def _check(self, metadata):
         names = self._reader.schema.names
-        wanted = trace_schema(delayed="seen_if_control" in names, blocks="block" in names)
+        wanted = trace_schema(
+            delayed="seen_if_control" in names, blocks="block" in names, shares="share" in names
+        )
         if not self._reader.schema.equals(wanted) or "queuebench" not in metadata:
             raise TraceError(
                 f"{self.path}: is an Arrow file but not a trace of queuebench; its columns are {names}"

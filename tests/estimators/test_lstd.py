@@ -27,7 +27,7 @@ def test_against_a_plain_version(make_cell, tmp_path, trace, speeds):
         load=0.7, arrivals=2000, warmup=20.0, horizon=2.0, speeds=speeds, system={"servers": 12}
     )
     (record,) = records(cell, tmp_path / "t.arrow")
-    found = estimate(record, Features(record), trace)
+    found = estimate(record, Features, trace)
     assert found.value == pytest.approx(plain_lstd(record, trace), rel=1e-6)
 
 

@@ -24,7 +24,6 @@ ELSEWHERE = {
     ("switchback", "queuebench.estimators.switchback_corrected"),
     ("group", "queuebench.pipeline.checks"),
     ("switchback", "queuebench.pipeline.checks"),
-    ("switchback", "queuebench.pipeline.stages.build"),
     ("group", "queuebench.pipeline.stages.simulate"),
     ("switchback", "queuebench.pipeline.stages.simulate"),
     ("group", "queuebench.pipeline.kernels"),

@@ -27,6 +27,7 @@ from queuebench.estimators.common.inference import (
     jackknife_estimate,
     newey_west_error,
 )
+from queuebench.estimators.common.over_shares import over_shares
 from queuebench.estimators.common.registry import RANDOMISED, Estimate, register
 from queuebench.estimators.common.weighted_windows import COSTS, Weighting, weighted_sums
 
@@ -174,6 +175,7 @@ def _kernel_error(sums, influence):
     return newey_west_error(influence, starts, lags)
 
 
+@over_shares()
 @register(
     "wdq_coupled",
     usual=True,
@@ -188,6 +190,7 @@ def wdq_coupled(record, horizon):
     return fixed_estimate(record, horizon, Weighting.CHOICE, Cost.FITTED)
 
 
+@over_shares()
 @register(
     "qdq_coupled",
     usual=True,
@@ -204,6 +207,7 @@ def qdq_coupled(record, horizon):
     return fixed_estimate(record, horizon, Weighting.CHOICE, Cost.QUEUE)
 
 
+@over_shares(levels=True)
 @register(
     "mixed_dq_coupled",
     compared="model_free",

@@ -4,9 +4,11 @@ import math
 
 from queuebench.estimators.common.batch_means import BLOCKS, FEWEST_BATCHES, difference
 from queuebench.estimators.common.inference import TOO_SHORT, difference_estimate
+from queuebench.estimators.common.over_shares import over_shares
 from queuebench.estimators.common.registry import Estimate, register, require_both_arms
 
 
+@over_shares(estimand="arm difference")
 @register(
     "naive",
     exact="arm difference",

@@ -18,6 +18,7 @@ from queuebench.estimators.common.inference import (
     jackknife_estimate,
     newey_west_error,
 )
+from queuebench.estimators.common.over_shares import over_shares
 from queuebench.estimators.common.registry import RANDOMISED, Estimate, register
 
 _VANISHING = 1e-12
@@ -82,6 +83,7 @@ def mixed_effect(cost, moments, count, total):
     return mean[..., 1] - mean[..., 0]
 
 
+@over_shares()
 @register(
     "wdq",
     exact="response",
@@ -111,6 +113,7 @@ def wdq_markov(record, horizon):
     return _weighted(record.windows(horizon), {Cost.MARKOV: 1.0})
 
 
+@over_shares()
 @register(
     "wdq_observed",
     exact="response",
@@ -127,6 +130,7 @@ def wdq_observed(record, horizon):
     return _weighted(record.windows(horizon), {Cost.OBSERVED: 1.0})
 
 
+@over_shares()
 @register(
     "qdq",
     exact="queue",
@@ -144,6 +148,7 @@ def qdq(record, horizon):
     return _weighted(record.windows(horizon), {Cost.QUEUE: 1.0})
 
 
+@over_shares(levels=True)
 @register(
     "mixed_dq",
     exact="mixture",

@@ -34,12 +34,14 @@ from queuebench.base.jit import kernel
 from queuebench.estimators.common.batch_means import BLOCKS, block_of
 from queuebench.estimators.common.costs import ASSUMED_BY_FIT
 from queuebench.estimators.common.cross_fitted_values import FOLDS, fitted_values, stretches
+from queuebench.estimators.common.over_shares import over_shares
 from queuebench.estimators.common.registry import RANDOMISED, register
-from queuebench.estimators.common.weighted_windows import empty_sums
+from queuebench.estimators.common.weighted_windows import empty_sums, pooled_sums
 from queuebench.estimators.common.windows import FRESH_SUM_EVERY, add_up
 from queuebench.estimators.coupled import estimate_mixed
 
 
+@over_shares()
 @register(
     "doubly_robust_dq",
     design="bernoulli",
@@ -74,14 +76,17 @@ def residual_sums(record, horizon):
         If the horizon is longer than half the record, or the record has too few arrivals for the
         folds or none of an arm.
     """
-    length = max(1, record.horizon_arrivals(horizon))
-    return _slide_record(record, length, fitted_values(record))
+    length, fit = max(1, record.horizon_arrivals(horizon)), fitted_values(record)
+    return pooled_sums(
+        record, length,
+        lambda part, batches, number: _slide_record(part, length, fit, batches, number),
+    )  # fmt: skip
 
 
-def _slide_record(record, length, fit):
+def _slide_record(record, length, fit, batches, number):
     starts, kinds = record.arrivals - length, fit.values.shape[2]
-    sums = empty_sums(starts, length, 1, kinds)
-    batch_length = max(1, starts // len(sums.moments))
+    sums = empty_sums(batches, 1, kinds)
+    batch_length = max(1, starts // batches)
     # Of the last L arrivals: cost, value subtracted (V of the start), what is added to the product,
     # z and fold; and the running sums of costs.
     window = (
@@ -92,14 +97,14 @@ def _slide_record(record, length, fit):
     flat = fit.values.reshape(len(fit.values), -1)
     for stretch in stretches(record):
         m = len(stretch.phi)
-        rows, fold = np.arange(m), fit.fold_of(before + np.arange(m))
+        rows, fold = np.arange(m), fit.fold_of(before + np.arange(m), number)
         value = (stretch.phi @ flat).reshape(m, FOLDS, kinds)
         direct = (stretch.apart @ flat).reshape(m, FOLDS, kinds)[rows, fold] + stretch.own_apart
         start_value = value[rows, fold]
         start_value[:, 0] -= stretch.surprise
         _slide(
             before, batch_length, stretch.cost, value, start_value, direct, stretch.weight, fold,
-            *window, *sums[2:],
+            *window, *sums,
         )  # fmt: skip
         before += m
     return sums

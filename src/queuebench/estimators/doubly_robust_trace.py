@@ -31,12 +31,14 @@ from queuebench.estimators.common.batch_means import BLOCKS, block_of
 from queuebench.estimators.common.costs import ASSUMED_BY_FIT
 from queuebench.estimators.common.cross_fitted_values import FOLDS, fitted_values, stretches
 from queuebench.estimators.common.inference import TOO_SHORT, jackknife_estimate
+from queuebench.estimators.common.over_shares import over_shares
 from queuebench.estimators.common.registry import RANDOMISED, register
-from queuebench.estimators.common.weighted_windows import empty_sums
+from queuebench.estimators.common.weighted_windows import empty_sums, pooled_sums
 from queuebench.estimators.coupled import NEVER_APART, estimate_mixed
 from queuebench.estimators.dq_lambda import follow
 
 
+@over_shares(levels=True)
 @register(
     "doubly_robust_dq_lambda",
     design="bernoulli",
@@ -48,7 +50,12 @@ from queuebench.estimators.dq_lambda import follow
 def doubly_robust_dq_lambda(record, horizon):
     """`dq_lambda_coupled` on temporal differences of cross-fitted values."""
     length, fit = record.horizon_arrivals(horizon), fitted_values(record)
-    sums, linear = _follow_record(record, length, fit)
+    linear = _Linear.empty(len(fit.parts[0]), *fit.values.shape[::2])
+    sums = pooled_sums(
+        record, length,
+        lambda part, batches, number: _follow_record(part, length, fit, batches, number, linear),
+        lost=length + 1,
+    )  # fmt: skip
     estimate = estimate_mixed(sums, 0, (0, 1))
     if not fit.batches:
         note = estimate.note if estimate.note == NEVER_APART else TOO_SHORT
@@ -74,6 +81,12 @@ class _Linear(NamedTuple):
     change: np.ndarray  # (parts, F): of phi_change
     product: np.ndarray  # (parts, 2): of e c + own
     moved: np.ndarray  # (parts, F): of e phi_change + apart
+
+    @classmethod
+    def empty(cls, parts, features, kinds):
+        """Return sums of nothing yet."""
+        shapes = (), (), (kinds,), (features,), (kinds,), (features,)
+        return cls(*(np.zeros((parts, *shape)) for shape in shapes))
 
     def add(self, parts, trace, steps):
         """Add transitions of the parts given."""
@@ -122,35 +135,34 @@ def _steps(record):
         yield _Steps(weight[:-1], phi[1:] - phi[:-1], cost[1:], apart[:-1], own[:-1])
 
 
-def _follow_record(record, length, fit):
-    """Return `WeightedSums` of the transitions from the L-th on, and the same as `_Linear` sums."""
+def _follow_record(record, length, fit, batches, number, linear):
+    """Return the sums of the transitions from the L-th on, and add the same to `_Linear` sums."""
     features, _, kinds = fit.values.shape
-    units = record.arrivals - 1 - length
-    sums = empty_sums(units, length, 1, kinds)
-    shapes = (), (), (kinds,), (features,), (kinds,), (features,)
-    linear = _Linear(*(np.zeros((len(fit.parts[0]), *shape)) for shape in shapes))
-    batch_length, decay = max(1, units // len(sums.moments)), length / (length + 1)
+    sums = empty_sums(batches, 1, kinds)
+    batch_length = max(1, (record.arrivals - 1 - length) // batches)
+    decay = length / (length + 1)
     state = np.zeros(1), np.zeros(1), np.zeros((1, kinds))
     memory, done = np.zeros(1), 0
     flat = fit.values.reshape(features, -1)
     for steps in _steps(record):
         m = len(steps.weight)
         numbers = done + np.arange(m)
-        own_fold = np.arange(m), fit.fold_of(numbers)
+        own_fold = np.arange(m), fit.fold_of(numbers, number)
         change, apart = (
             (part @ flat).reshape(m, FOLDS, kinds)[own_fold] for part in (steps.change, steps.apart)
         )
         follow(
             done - length, batch_length, decay, steps.cost + change, steps.weight[:, None], *state,
-            *sums[2:],
+            *sums,
         )  # fmt: skip
-        _add_apart(done - length, batch_length, apart + steps.own, sums.product)
+        _add_apart(done - length, batch_length, apart + steps.own, sums[3])
         trace = np.empty(m)
         _fill_trace(decay, steps.weight, memory, trace)
         kept = slice(max(0, length - done), None)
-        linear.add(fit.part_of(numbers[kept]), trace[kept], _Steps(*(part[kept] for part in steps)))
+        steps = _Steps(*(part[kept] for part in steps))
+        linear.add(fit.part_of(numbers[kept], number), trace[kept], steps)
         done += m
-    return sums, linear
+    return sums
 
 
 @kernel

@@ -31,19 +31,22 @@ import numpy as np
 from queuebench.base.jit import kernel
 from queuebench.estimators.common.batch_means import BLOCKS, block_of
 from queuebench.estimators.common.costs import ASSUMED_BY_FIT, Cost, Costs
-from queuebench.estimators.common.registry import RANDOMISED, register, require_both_arms
+from queuebench.estimators.common.over_shares import over_shares
+from queuebench.estimators.common.registry import RANDOMISED, register
 from queuebench.estimators.common.weighted_windows import (
     CHOICES,
     COSTS,
     Weighting,
     arm_weights,
     empty_sums,
+    pooled_sums,
 )
 from queuebench.estimators.coupled import estimate_mixed
 
 _MIXED = [Cost.FITTED, Cost.QUEUE]
 
 
+@over_shares()
 @register(
     "dq_lambda",
     design="bernoulli",
@@ -56,6 +59,7 @@ def dq_lambda(record, horizon):
     return estimate_mixed(trace_sums(record, horizon), Weighting.ALL, (0, 1))
 
 
+@over_shares(levels=True)
 @register(
     "dq_lambda_coupled",
     usual=True,
@@ -90,16 +94,21 @@ def trace_sums(record, horizon):
         If the horizon is longer than half the record, or an arm has no arrivals.
     """
     length = record.horizon_arrivals(horizon)
-    return record.shared(("traces", length), lambda: _follow_record(record, length))
+    return record.shared(
+        ("traces", length),
+        lambda: pooled_sums(
+            record, length, lambda part, batches, _: _follow_record(part, length, batches)
+        ),
+    )
 
 
-def _follow_record(record, length):
+def _follow_record(record, length, batches):
     replicate, costs, setting = record.replicate, record.costs, record.setting
     weightings, kinds = 2 if setting.choices else 1, len(_MIXED)
-    sums = empty_sums(record.arrivals - length, length, weightings, kinds)
-    batch_length = max(1, (record.arrivals - length) // len(sums.moments))
+    sums = empty_sums(batches, weightings, kinds)
+    batch_length = max(1, (record.arrivals - length) // batches)
     state = np.zeros(weightings), np.zeros(weightings), np.zeros((weightings, kinds))
-    before = treatments = 0
+    before = 0
     choices = CHOICES if setting.choices else ()
     for treated, *columns in replicate.chunks("treated", *Costs.COLUMNS, *choices):
         own, chosen = columns[: len(Costs.COLUMNS)], columns[len(Costs.COLUMNS) :]
@@ -107,11 +116,9 @@ def _follow_record(record, length):
         costs.matrix(*own, cost)
         weight = arm_weights(treated, chosen, setting)
         follow(
-            before - length, batch_length, length / (length + 1), cost[:, _MIXED], weight, *state, *sums[2:]
+            before - length, batch_length, length / (length + 1), cost[:, _MIXED], weight, *state, *sums
         )  # fmt: skip
         before += len(treated)
-        treatments += np.count_nonzero(treated)
-    require_both_arms(before - treatments, treatments)
     return sums
 
 

@@ -24,10 +24,10 @@ from typing import NamedTuple
 import numpy as np
 
 from queuebench.base.jit import kernel
-from queuebench.estimators.common.batch_means import batch_count
 from queuebench.estimators.common.costs import Costs
 from queuebench.estimators.common.inference import TOO_SHORT, jackknife_estimate, totals_left_out
 from queuebench.estimators.common.occupancy import Occupancy
+from queuebench.estimators.common.over_shares import over_shares
 from queuebench.estimators.common.registry import RANDOMISED, Estimate, EstimationError, register
 from queuebench.estimators.common.weighted_windows import CHOICES
 
@@ -46,6 +46,7 @@ TRACE = 0.95
 """Lambda of `lstd_dq_trace`: a memory of twenty arrivals."""
 
 
+@over_shares(levels=True)
 @register(
     "lstd_dq",
     compared="model_based",
@@ -58,7 +59,7 @@ TRACE = 0.95
 )
 def lstd_dq(record, horizon=None):
     """LSTD(0) with features of the queue lengths."""
-    return estimate(record, Features(record), 0.0)
+    return estimate(record, Features, 0.0)
 
 
 @register(
@@ -71,7 +72,7 @@ def lstd_dq(record, horizon=None):
 )
 def lstd_dq_trace(record, horizon=None):
     """LSTD(lambda), which leans less on the queue lengths being the state."""
-    return estimate(record, Features(record), TRACE)
+    return estimate(record, Features, TRACE)
 
 
 def estimate(record, features, trace) -> Estimate:
@@ -80,8 +81,8 @@ def estimate(record, features, trace) -> Estimate:
     Parameters
     ----------
     record : queuebench.estimators.common.record.Record
-    features : Features
-        Or anything with its ``record``, ``number`` and ``chunks``.
+    features : Callable
+        From a record to its `Features`, or to anything with their ``record``, ``number`` and ``chunks``.
     trace : float
         Lambda, at least 0 and below 1.
 
@@ -93,11 +94,12 @@ def estimate(record, features, trace) -> Estimate:
     if record.arrivals < 2:
         raise EstimationError("LSTD needs at least two arrivals")
     correlated = record.setting.horizon_arrivals(record.setting.batch_horizon)
-    batches = batch_count(record.arrivals, correlated)
-    parts = _sums(features, trace, max(1, batches))
+    parts, enough = record.add_up(
+        lambda part, batches, _: _sums(features(part), trace, batches), 0, correlated
+    )
     whole = Sums(*(part.sum(axis=0) for part in parts))
     value = solve(whole)
-    if not batches:
+    if not enough:
         return Estimate(value, note=TOO_SHORT)
     left_out = [solve(Sums(*rest)) for rest in totals_left_out(parts)]
     return jackknife_estimate(value, left_out)

@@ -56,7 +56,7 @@ _PAIRS = _LEVELS + _WORKS + _SEEN_LEVELS  # where sums by both lengths begin
 )  # fmt: skip
 def lstd_dq_state(record, horizon=None):
     """LSTD(0) with features of queue lengths, services in progress, and lengths seen."""
-    return estimate(record, StateFeatures(record), 0.0)
+    return estimate(record, StateFeatures, 0.0)
 
 
 class StateFeatures:

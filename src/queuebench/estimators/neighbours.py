@@ -32,8 +32,8 @@ import numpy as np
 from queuebench.base.jit import inlined, kernel
 from queuebench.estimators.common.batch_means import BLOCKS, block_of
 from queuebench.estimators.common.costs import last_departures
-from queuebench.estimators.common.registry import RANDOMISED, register, require_both_arms
-from queuebench.estimators.common.weighted_windows import empty_sums
+from queuebench.estimators.common.registry import RANDOMISED, register
+from queuebench.estimators.common.weighted_windows import empty_sums, pooled_sums
 from queuebench.estimators.coupled import estimate_fixed
 
 _COLUMNS = (
@@ -51,7 +51,7 @@ def neighbours_window(record, horizon):
     """Neighbours are the jobs that join either chosen server within the horizon."""
     length = record.horizon_arrivals(horizon)
     # The first responses lack starts before the record, so they are not averaged.
-    return _estimate(record, _window_traces(record, length), length, dropped=length)
+    return _estimate(record, lambda part: _window_traces(part, length), length, dropped=length)
 
 
 @register(
@@ -65,25 +65,27 @@ def neighbours_window(record, horizon):
 def neighbours_busy(record, horizon=None):
     """Neighbours are the jobs that join either chosen server until it is next idle."""
     setting = record.setting
-    return _estimate(record, _busy_traces(record), setting.horizon_arrivals(setting.batch_horizon))
+    return _estimate(record, _busy_traces, setting.horizon_arrivals(setting.batch_horizon))
 
 
 def _estimate(record, traces, length, dropped=0):
-    """Estimate from traces ``e_j``, the sums of z over the starts that job j is a neighbour of."""
-    units = record.arrivals - dropped
-    sums = empty_sums(units, length, 1, 1)
-    batch_length = max(1, units // len(sums.moments))
-    before = treatments = 0
-    for treated, trace, response in traces:
-        _add(before - dropped, batch_length, trace, response, *sums[2:])
-        before += len(trace)
-        treatments += np.count_nonzero(treated)
-    require_both_arms(before - treatments, treatments)
-    return estimate_fixed(sums, 0, _ONE_COST)
+    """Estimate from traces ``e_j``, the sums of z over the starts that job j is a neighbour of.
+
+    ``traces(record)`` yields traces and responses of a record without gaps, some arrivals at a time.
+    """
+
+    def add_up(part, batches, _):
+        sums, before = empty_sums(batches, 1, 1), -dropped
+        for trace, response in traces(part):
+            _add(before, max(1, (part.arrivals - dropped) // batches), trace, response, *sums)
+            before += len(trace)
+        return sums
+
+    return estimate_fixed(pooled_sums(record, length, add_up, lost=dropped), 0, _ONE_COST)
 
 
 def _window_traces(record, length):
-    """Yield arms, traces and responses, some arrivals at a time."""
+    """Yield traces and responses, some arrivals at a time."""
     near = np.zeros((len(record.setting.classes), 2), np.int64)
     ring = np.full((length + 1, 2), _NOWHERE), np.zeros(length + 1, np.int64)
     before = 0
@@ -92,11 +94,11 @@ def _window_traces(record, length):
         share = record.setting.treated_share
         _fill_window(before, treated, server, *choices, share, *ring, near, trace)
         before += len(treated)
-        yield treated, trace, response
+        yield trace, response
 
 
 def _busy_traces(record):
-    """Yield arms, traces and responses, some arrivals at a time."""
+    """Yield traces and responses, some arrivals at a time."""
     servers = len(record.setting.classes)
     near, free = np.zeros((servers, 2), np.int64), np.full(servers, -np.inf)
     last_departures(record.replicate.carry, free)
@@ -104,7 +106,7 @@ def _busy_traces(record):
         trace = np.empty(len(treated))
         share = record.setting.treated_share
         _fill_busy(arrival, treated, server, *choices, response, share, free, near, trace)
-        yield treated, trace, response
+        yield trace, response
 
 
 @kernel

@@ -127,6 +127,15 @@ class Replay:
 
 
 @register(
+    "replay_shares",
+    design="shares",
+    needs_structure=True,
+    nanoseconds=400.0,
+    estimand="effect",
+    assumes=["equal_service", "size_blind", "first_come", "structure", "complete"],
+    rank=1,
+)
+@register(
     "replay",
     compared="structural",
     role="resimulation",
@@ -139,7 +148,10 @@ class Replay:
     rank=1,
 )
 def replay(record, horizon=None):
-    """Mean response of all recorded jobs replayed as treated minus replayed as controls."""
+    """Mean response of all recorded jobs replayed as treated minus replayed as controls.
+
+    Whatever the share was when a job arrived; so a record of several shares is replayed as a whole.
+    """
     return replay_record(record, record.setting.structure).estimate
 
 

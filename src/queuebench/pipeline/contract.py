@@ -59,7 +59,10 @@ class _Small(Chunked):
 @cache
 def cell_of(design: str, treatment: int = 2, periodic: bool = False) -> Cell:
     """Return a small cell with one design, random routing against the shortest of some queues."""
-    kinds = {"switchback": {"kind": design, "period": 25.0, "burn_in": 5.0}}
+    kinds = {
+        "switchback": {"kind": design, "period": 25.0, "burn_in": 5.0},
+        "shares": {"kind": design, "shares": 2, "period": 80.0, "burn_in": 10.0},
+    }
     cycle = {"arrival_process": {"kind": "sinusoidal", "amplitude": 0.3, "period": 50.0}}
     study = {
         "seed": 11, "arrivals": 8000, "replicates": REPLICATES, "horizons": [4.0, 7.0, _HORIZON],
@@ -81,8 +84,7 @@ def records(design: str, treatment: int, periodic: bool) -> tuple[Setting, list[
         names += [
             f"{what}_if_{arm}" for what in ("server", "queue") for arm in ("control", "treated")
         ]
-    if design == "switchback":
-        names.append("block")
+    names += {"switchback": ["block"], "shares": ["block", "share"]}.get(design, [])
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "trace.arrow"
         simulate_batch(cell, design, range(REPLICATES), path)
@@ -172,6 +174,8 @@ def swapped_arms(entry: Estimator) -> str:
         head, _, arm = name.rpartition("_if_")
         if head:
             swapped[name] = columns[f"{head}_if_{other[arm]}"]
+    if "share" in columns:
+        swapped["share"] = 1.0 - columns["share"]
     known = setting.structure
     known = replace(
         known,
@@ -180,7 +184,8 @@ def swapped_arms(entry: Estimator) -> str:
     )
     found = _estimate(entry, _changed(replicate), setting)
     one, error = found.value, found.standard_error
-    two = _estimate(entry, _changed(replicate, **swapped), replace(setting, structure=known)).value
+    other = replace(setting, structure=known, shares=tuple(1.0 - p for p in setting.shares[::-1]))
+    two = _estimate(entry, _changed(replicate, **swapped), other).value
     # Of the time before the record something may be assumed, the arms of the blocks then.
     nothing = 1e-9 if math.isnan(error) else 0.05 * error
     if math.isclose(one, -two, rel_tol=1e-6, abs_tol=nothing):
@@ -231,7 +236,12 @@ def right_value(entry: Estimator) -> str:
         "slope": (1.25 * slopes[0], 0.75 * slopes[-1]),
         "arm difference": (exact["naive"], exact["naive"]),
     }[entry.estimand]
-    if entry.exact in ("response", "queue"):
+    if entry.design == "shares" and entry.exact in ("arm difference", "response", "queue"):
+        what = {"arm difference": "naive"}.get(entry.exact, entry.exact)
+        low = high = sum(
+            at["weight"] * (at | at["truncated"][-1])[what] for at in exact["designs"]["shares"]
+        )
+    elif entry.exact in ("response", "queue"):
         low = high = item[entry.exact]
     elif entry.needs_structure and entry.estimand == "effect":
         low = high = exact["gte"]
@@ -260,7 +270,7 @@ def right_error(entry: Estimator) -> str:
 
 @cache
 def _solved():
-    return solve_cell(cell_of("bernoulli"), [1, 2])
+    return solve_cell(cell_of("shares"), [1, 2])
 
 
 def nanoseconds(entry: Estimator) -> float:

@@ -17,9 +17,9 @@ def build_design(kind, parameters, speeds, treated_share, streams, start):
 
     Parameters
     ----------
-    kind : {"bernoulli", "group", "switchback", "pure"}
+    kind : {"bernoulli", "group", "switchback", "shares", "pure"}
     parameters : dict
-        ``period`` for switchback, ``treated`` for pure.
+        ``period`` for switchback; ``shares``, ``period`` and ``order`` for shares; ``treated`` for pure.
     speeds : ndarray of float64, shape (N,)
         Service rates.
     treated_share : float
@@ -34,7 +34,7 @@ def build_design(kind, parameters, speeds, treated_share, streams, start):
     object
         With ``pools`` (a pair of server arrays when the arms have their own servers, else None),
         ``assign(arrival, treated)`` that fills the arms of the next arrivals in order, and
-        ``block(arrival)``, the block numbers, or None.
+        ``block(arrival)`` and ``share(arrival)``, the block numbers and treated shares, or None.
 
     Raises
     ------
@@ -49,37 +49,50 @@ def build_design(kind, parameters, speeds, treated_share, streams, start):
 
 
 class _Coins:
-    """Independent coins, two per random word; an even number must be drawn at a time but the last."""
+    """Independent coins, two per random word; an even number must be drawn at a time but the last.
 
-    def __init__(self, rng, probability):
+    `fill` takes the probability's `edge`, or an array of them, one per coin.
+    """
+
+    def __init__(self, rng):
         self._rng = rng
-        self._below = np.uint64(round(probability * 2**32))
 
-    def fill(self, out):
+    @staticmethod
+    def edge(probability):
+        return np.round(np.asarray(probability) * 2**32).astype(np.uint64)
+
+    def fill(self, edge, out):
         words = self._rng.bit_generator.random_raw((len(out) + 1) // 2)
-        np.less(words.view(np.uint32)[: len(out)], self._below, out=out.view(bool))
+        np.less(words.view(np.uint32)[: len(out)], edge, out=out.view(bool))
 
 
-@_design
-class Bernoulli:
-    """Every arrival is treated independently with the same probability."""
-
-    kind = "bernoulli"
+class _Design:
     pools = None
-
-    def __init__(self, treated_share, streams, **_):
-        self._coins = _Coins(streams("assignment"), treated_share)
-
-    def assign(self, arrival, treated):
-        """Fill in the arms of the next arrivals."""
-        self._coins.fill(treated)
 
     def block(self, arrival):
         """Return None: there are no blocks."""
 
+    def share(self, arrival):
+        """Return None: there is one share, or none."""
+
 
 @_design
-class Group:
+class Bernoulli(_Design):
+    """Every arrival is treated independently with the same probability."""
+
+    kind = "bernoulli"
+
+    def __init__(self, treated_share, streams, **_):
+        self._coins = _Coins(streams("assignment"))
+        self._edge = _Coins.edge(treated_share)
+
+    def assign(self, arrival, treated):
+        """Fill in the arms of the next arrivals."""
+        self._coins.fill(self._edge, treated)
+
+
+@_design
+class Group(_Design):
     """Each arm has half of the servers of every speed; arrivals choose a half by its capacity."""
 
     kind = "group"
@@ -87,22 +100,19 @@ class Group:
     def __init__(self, speeds, streams, **_):
         self.pools = split_servers(speeds, streams("split"))
         capacities = [speeds[pool].sum() for pool in self.pools]
-        self._coins = _Coins(streams("assignment"), capacities[1] / sum(capacities))
+        self._coins = _Coins(streams("assignment"))
+        self._edge = _Coins.edge(capacities[1] / sum(capacities))
 
     def assign(self, arrival, treated):
         """Fill in the arms of the next arrivals."""
-        self._coins.fill(treated)
-
-    def block(self, arrival):
-        """Return None: there are no blocks."""
+        self._coins.fill(self._edge, treated)
 
 
 @_design
-class Switchback:
+class Switchback(_Design):
     """The whole system alternates: each pair of blocks has one of each arm, in random order."""
 
     kind = "switchback"
-    pools = None
 
     def __init__(self, streams, start, period, **_):
         self._period = period
@@ -129,11 +139,61 @@ class Switchback:
 
 
 @_design
-class Pure:
+class Shares(_Design):
+    """Blocks of time, each with its own treated share; within a block every arrival is a coin.
+
+    In ``cycles`` every run of as many blocks as there are shares has each share once, in random order. A
+    ``ramp`` has one block per share, in increasing order; the last one goes on to the end.
+    """
+
+    kind = "shares"
+
+    def __init__(self, streams, start, shares, period, order, **_):
+        self._shares = np.asarray(shares, float)
+        self._period = period
+        self._ramp = order == "ramp"
+        self._first_cycle = int(np.floor(start / (len(shares) * period)))
+        self._orders = np.empty((0, len(shares)), np.int64)
+        self._schedule = streams("schedule")
+        self._coins = _Coins(streams("assignment"))
+        self._edges = _Coins.edge(self._shares)
+
+    def assign(self, arrival, treated):
+        """Fill in the arms of the next arrivals."""
+        self._coins.fill(self._edges[self._place(arrival)], treated)
+
+    def block(self, arrival):
+        """Return the block each arrival falls into, 0 where the record starts."""
+        block = np.floor(arrival / self._period).astype(np.int32)
+        return np.clip(block, 0, len(self._shares) - 1) if self._ramp else block
+
+    def share(self, arrival):
+        """Return the treated share in force at each arrival."""
+        return self._shares[self._place(arrival)]
+
+    def _place(self, arrival):
+        """Return the place among the shares of the one in force."""
+        block = self.block(arrival)
+        if self._ramp:
+            return block
+        cycle, within = np.divmod(block, len(self._shares))
+        cycle -= self._first_cycle
+        self._draw_orders(int(cycle[-1]) + 1)
+        return self._orders[cycle, within]
+
+    def _draw_orders(self, cycles):
+        missing = cycles - len(self._orders)
+        if missing > 0:
+            plain = np.broadcast_to(np.arange(len(self._shares)), (missing, len(self._shares)))
+            drawn = self._schedule.permuted(plain, axis=1)
+            self._orders = np.concatenate([self._orders, drawn])
+
+
+@_design
+class Pure(_Design):
     """Every arrival in the same arm: the system under one policy alone."""
 
     kind = "pure"
-    pools = None
 
     def __init__(self, treated, **_):
         self._arm = int(treated)
@@ -141,9 +201,6 @@ class Pure:
     def assign(self, arrival, treated):
         """Fill in the arms of the next arrivals."""
         treated[:] = self._arm
-
-    def block(self, arrival):
-        """Return None: there are no blocks."""
 
 
 def split_servers(speeds, rng):

@@ -11,7 +11,7 @@ from queuebench.study.settings import (  # fmt: skip
     Study,
     Truth,
 )
-from queuebench.study.system import Policy, Switchback, System, WorkloadFile
+from queuebench.study.system import Policy, Shares, Switchback, System, WorkloadFile
 
 
 def _alternatives():
@@ -34,6 +34,7 @@ def _sections():
         "`system`": (System, set()),
         "`control` and `treatment`": (Policy, set()),
         "a design of kind `switchback`": (Switchback, {"kind"}),
+        "a design of kind `shares`": (Shares, {"kind"}),
         "`truth`": (Truth, set()),
         **dict(_alternatives()),
         "`workload` of a scenario of kind `replay`": (WorkloadFile, set()),

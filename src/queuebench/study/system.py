@@ -4,7 +4,9 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from queuebench.study.shares import MOST_SHARES, fault_of, gauss_shares, quadrature_weights
 from queuebench.study.types import (
+    AnyShare,
     Cycle,
     Load,
     NotNegative,
@@ -53,22 +55,26 @@ class Policy(BaseModel):
         return dict(self.model_extra or {})
 
 
-class Bernoulli(Strict):
+class _Design(Strict):
+    @property
+    def schedule(self):
+        """What the assignment of arms takes, by the names of `queuebench.queueing.designs`."""
+        return {}
+
+
+class Bernoulli(_Design):
     """Every arrival is treated independently with the treated share."""
 
     kind: Literal["bernoulli"] = "bernoulli"
 
 
-class Group(Strict):
+class Group(_Design):
     """The servers are split into two halves, one per arm."""
 
     kind: Literal["group"] = "group"
 
 
-class Switchback(Strict):
-    """The whole system alternates between the arms in blocks of time."""
-
-    kind: Literal["switchback"] = "switchback"
+class _Blocks(_Design):
     period: Time = Field(description="Length of a block, in mean service times.")
     burn_in: NotNegative = Field(
         0.0,
@@ -81,8 +87,69 @@ class Switchback(Strict):
             raise ValueError(f"burn_in must be shorter than the period {self.period:g}")
         return self
 
+    @property
+    def schedule(self):
+        """What the assignment of arms takes."""
+        return {"period": self.period}
 
-Design = Annotated[Bernoulli | Group | Switchback, Field(discriminator="kind")]
+
+class Switchback(_Blocks):
+    """The whole system alternates between the arms in blocks of time."""
+
+    kind: Literal["switchback"] = "switchback"
+
+
+class Shares(_Blocks):
+    """Blocks of time, each with its own share of treated arrivals."""
+
+    kind: Literal["shares"] = "shares"
+    shares: (
+        Annotated[Whole, because("more blocks than that say nothing more", ge=2, le=MOST_SHARES)]
+        | list[AnyShare]
+    ) = Field(
+        3,
+        description="How many shares, at the points of Gauss-Legendre quadrature, or the shares themselves.",
+    )
+    weights: Literal["gauss"] | list[float] = Field(
+        "gauss",
+        description="What the slope at each share counts for in the effect, by share; gauss: what is "
+        "exact for a response that is a polynomial in the share, of the highest degree.",
+    )
+    burn_in: NotNegative = Field(
+        0.0, description="First part of each block that is left out, in mean service times."
+    )
+    order: Literal["cycles", "ramp"] = Field(
+        "cycles",
+        description="cycles: every share once, in random order, again and again; ramp: one rise.",
+    )
+
+    @model_validator(mode="after")
+    def _usable(self):
+        if fault := fault_of(self.distinct, self.weights if self.weights != "gauss" else None):
+            raise ValueError(fault)
+        return self
+
+    @property
+    def distinct(self):
+        """The shares in increasing order."""
+        if isinstance(self.shares, int):
+            return tuple(gauss_shares(self.shares).tolist())
+        return tuple(sorted(self.shares))
+
+    @property
+    def quadrature(self):
+        """The weights of `distinct`."""
+        if self.weights == "gauss":
+            return tuple(quadrature_weights(self.distinct).tolist())
+        return tuple(self.weights)
+
+    @property
+    def schedule(self):
+        """What the assignment of arms takes."""
+        return {"shares": self.distinct, "period": self.period, "order": self.order}
+
+
+Design = Annotated[Bernoulli | Group | Switchback | Shares, Field(discriminator="kind")]
 
 
 class EqualSpeeds(Strict):

@@ -47,6 +47,7 @@ Count = Annotated[Whole, Field(ge=1, le=10**12)]
 Servers = Annotated[Whole, because("every arrival would search through more", ge=1, le=100_000)]
 Name = Annotated[str, AfterValidator(_as_name)]
 Share = Annotated[float, Field(gt=0, lt=1)]
+AnyShare = Annotated[float, Field(ge=0, le=1)]
 Load = Annotated[
     float,
     because("below it servers idle and nothing is compared", ge=1e-4, lt=1),

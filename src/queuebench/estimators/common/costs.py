@@ -113,6 +113,7 @@ def fit_costs(replicate, setting) -> Costs:
     Parameters
     ----------
     replicate : queuebench.trace.Replicate
+        Or stretches, see `queuebench.estimators.common.sections`.
     setting : queuebench.estimators.common.setting.Setting
 
     Raises
@@ -157,7 +158,15 @@ class _Tally:
         self.services = np.zeros(servers)
         self.service_time = np.zeros(servers)
         self.in_system = 0.0
-        free = np.full(servers, -np.inf)
+        span = 0.0
+        stretches = getattr(replicate, "stretches", (replicate,))
+        for stretch in stretches:
+            span += self._add(stretch, setting)
+        self.rate = (replicate.arrivals - len(stretches)) / span
+
+    def _add(self, replicate, setting):
+        """Add a record without gaps; return the time from its first arrival to its last."""
+        free = np.full(len(setting.classes), -np.inf)
         last_departures(replicate.carry, free)
         first = last = None
         for arrival, server, met, in_system, response in replicate.chunks(*Costs.COLUMNS):
@@ -170,7 +179,7 @@ class _Tally:
             )  # fmt: skip
             first = arrival[0] if first is None else first
             last = arrival[-1]
-        self.rate = (replicate.arrivals - 1) / (last - first)
+        return last - first
 
     def _make_room(self, longest):
         missing = longest + 1 - self.jobs.shape[1]

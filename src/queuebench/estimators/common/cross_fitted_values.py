@@ -13,10 +13,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from queuebench.estimators.common.batch_means import batch_count
 from queuebench.estimators.common.costs import Cost, Costs
 from queuebench.estimators.common.inference import totals_left_out
-from queuebench.estimators.common.registry import EstimationError, require_both_arms
+from queuebench.estimators.common.registry import EstimationError
 from queuebench.estimators.common.weighted_windows import CHOICES, COSTS, Weighting, arm_weights
 from queuebench.estimators.lstd import Features, Sums, coefficients, slices
 
@@ -66,27 +65,29 @@ class Fit(NamedTuple):
 
     Attributes
     ----------
-    arrivals : int
     batches : int
         Batches of arrivals, 0 if the record is too short for them.
+    layout : list of tuple of int
+        Arrivals and parts of every stretch of the record.
     parts : tuple of ndarray
         What LSTD needs of each batch (of each fold, without batches): see `_sums`.
     values : ndarray of float64, shape (F, FOLDS, 2)
         Coefficients of the features, by fold and cost (fitted, queue).
     """
 
-    arrivals: int
     batches: int
+    layout: list
     parts: tuple
     values: np.ndarray
 
-    def part_of(self, units):
-        """Return the part, batch or fold, that some arrivals belong to, by their numbers."""
-        return _part_of(units, self.arrivals, len(self.parts[0]))
+    def part_of(self, units, stretch=0):
+        """Return the part, batch or fold, that some arrivals of a stretch belong to, by their numbers."""
+        before = sum(parts for _, parts in self.layout[:stretch])
+        return before + _part_of(units, *self.layout[stretch])
 
-    def fold_of(self, units):
-        """Return the fold of some arrivals by their numbers."""
-        return _fold_of_part(self.part_of(units), len(self.parts[0]))
+    def fold_of(self, units, stretch=0):
+        """Return the fold of some arrivals of a stretch by their numbers."""
+        return _fold_of_part(self.part_of(units, stretch), len(self.parts[0]))
 
     def left_out(self):
         """Yield, for every part, the coefficients (F, 2) fitted on all others, in one fold."""
@@ -118,17 +119,30 @@ def fitted_values(record) -> Fit:
         raise EstimationError(
             f"cross-fitting needs at least {2 * FOLDS} arrivals, not {record.arrivals}"
         )
-    require_both_arms(*record.responses.count.sum(axis=0))
+    record.require_both_arms()
     return record.shared("cross-fitted values", lambda: _fit(record))
 
 
 def _fit(record):
-    correlated = record.setting.horizon_arrivals(record.setting.batch_horizon)
-    batches = batch_count(record.arrivals, correlated)
-    parts = _sums(record, batches or FOLDS)
+    layout, parts, enough = _parts(record)
+    if len(parts[0]) < FOLDS:
+        layout, parts, _ = _parts(record, FOLDS)
     fold = _fold_of_part(np.arange(len(parts[0])), len(parts[0]))
     values = [_solve([part[fold != k].sum(axis=0) for part in parts]) for k in range(FOLDS)]
-    return Fit(record.arrivals, batches, parts, np.stack(values, axis=1))
+    return Fit(len(parts[0]) if enough else 0, layout, parts, np.stack(values, axis=1))
+
+
+def _parts(record, fixed=None):
+    """Return the layout, the sums of every part (or of a fixed number of them), and if they are enough."""
+    layout = []
+
+    def make(stretch, batches, _):
+        layout.append((stretch.arrivals, fixed or batches))
+        return _sums(stretch, fixed or batches)
+
+    length = record.setting.horizon_arrivals(record.setting.batch_horizon)
+    parts, enough = record.add_up(make, 0, length)
+    return layout, parts, enough
 
 
 def _solve(sums):

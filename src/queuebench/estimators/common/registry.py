@@ -26,6 +26,8 @@ ASSUMPTIONS = {
     "constant_share": "the treated share was the same throughout",
     "complete": "the record holds every job, so that queues can be counted from it",
     "own_servers": "each arm has its own servers",
+    "polynomial_in_share": "the mean response is a polynomial in the treated share, of as high a degree "
+    "as the shares run can tell",
 }
 """What estimators may assume of a record, and what a record may show to be false."""
 

@@ -1,6 +1,6 @@
 """What an estimator may know about the system besides the record itself."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -33,7 +33,10 @@ class Setting:
     local_rate : queuebench.estimators.common.local_rate.RateTable, optional
         An estimated rate that varies, in place of a sinusoidal one.
     period, burn_in : float
-        Of a switchback design, else 0.
+        Of a design with blocks of time, else 0.
+    shares, weights : tuple of float
+        The different treated shares of a design of several, increasing, and what the slope at each counts
+        for in the effect.
     horizons : tuple of float
         The grid of horizons to choose from, in mean service times, increasing.
     treated_share : float
@@ -57,6 +60,8 @@ class Setting:
     local_rate: RateTable | None = None
     period: float = 0.0
     burn_in: float = 0.0
+    shares: tuple = ()
+    weights: tuple = ()
     horizons: tuple = ()
     treated_share: float = 0.5
     choices: bool = False
@@ -66,6 +71,10 @@ class Setting:
     def horizon_arrivals(self, horizon):
         """Return a horizon in mean service times as a number of arrivals L."""
         return int(horizon * self.rate + 1e-9)
+
+    def at_share(self, share):
+        """Return the setting of the parts of the record that have one treated share."""
+        return replace(self, design="bernoulli", treated_share=share, shares=(), weights=())
 
     @property
     def varying_rate(self):
@@ -94,6 +103,8 @@ def setting_of(cell, design):
         cycle=cell.cycle,
         period=getattr(chosen, "period", 0.0),
         burn_in=getattr(chosen, "burn_in", 0.0),
+        shares=getattr(chosen, "distinct", ()),
+        weights=getattr(chosen, "quadrature", ()),
         horizons=tuple(experiment.all_horizons),
         treated_share=experiment.system.treated_share,
         choices=chosen.kind != "group",

@@ -14,11 +14,10 @@ from typing import NamedTuple
 import numpy as np
 
 from queuebench.base.jit import kernel
-from queuebench.estimators.common.batch_means import BLOCKS, batch_count, block_of, merge_blocks
+from queuebench.estimators.common.batch_means import BLOCKS, block_of, merge_blocks
 from queuebench.estimators.common.costs import Cost, Costs
 from queuebench.estimators.common.inference import totals_left_out
 from queuebench.estimators.common.occupancy import Occupancy
-from queuebench.estimators.common.registry import require_both_arms
 from queuebench.estimators.common.windows import FRESH_SUM_EVERY, add_up
 
 CONTROLS = 8
@@ -62,7 +61,7 @@ class WeightedSums(NamedTuple):
     """Sums over blocks of starts at one horizon.
 
     Other estimators that are a covariance ``mean(e c) - mean(e) mean(c)`` use them with their own
-    units instead of starts, weights e instead of z and values c instead of Q, see `empty_sums`.
+    units instead of starts, weights e instead of z and values c instead of Q, see `pooled_sums`.
 
     Attributes
     ----------
@@ -126,28 +125,38 @@ class WeightedSums(NamedTuple):
         )
 
 
-def empty_sums(units, length, weightings, kinds) -> WeightedSums:
-    """Return sums of nothing yet, with batches for as many units.
+def empty_sums(batches, weightings, kinds) -> tuple:
+    """Return sums of nothing yet, the arrays of `WeightedSums` in their order."""
+    return (
+        np.zeros(batches * BLOCKS),
+        np.zeros((batches * BLOCKS, kinds)),
+        np.zeros((batches * BLOCKS, weightings)),
+        np.zeros((batches * BLOCKS, weightings, kinds)),
+        np.zeros((batches, weightings, kinds + 1, kinds + 1)),
+    )
+
+
+def pooled_sums(record, length, make, lost=None) -> WeightedSums:
+    """Return the sums of a record, with batches for units that are correlated over a horizon.
 
     Parameters
     ----------
-    units : int
-        Number of starts, or whatever is summed.
+    record : queuebench.estimators.common.record.Record
     length : int
         Over how many units they are correlated.
-    weightings, kinds : int
+    make : Callable
+        See `queuebench.estimators.common.record.Record.add_up`; gives `empty_sums`, filled in.
+    lost : int, optional
+        Arrivals that are no units; by default as many as the horizon has.
+
+    Raises
+    ------
+    EstimationError
+        If an arm has no arrivals.
     """
-    batches = batch_count(units, length)
-    used = max(1, batches)
-    return WeightedSums(
-        length,
-        batches > 0,
-        np.zeros(used * BLOCKS),
-        np.zeros((used * BLOCKS, kinds)),
-        np.zeros((used * BLOCKS, weightings)),
-        np.zeros((used * BLOCKS, weightings, kinds)),
-        np.zeros((used, weightings, kinds + 1, kinds + 1)),
-    )
+    record.require_both_arms()
+    sums, enough = record.add_up(make, length if lost is None else lost, length)
+    return WeightedSums(length, enough, *sums)
 
 
 def weighted_sums(record, horizon, *, controls=False) -> WeightedSums:
@@ -171,19 +180,24 @@ def weighted_sums(record, horizon, *, controls=False) -> WeightedSums:
     length = record.horizon_arrivals(horizon)
     return record.shared(
         ("weighted", length, controls),
-        lambda: _slide_record(record, length, CONTROLS if controls else 0),
+        lambda: pooled_sums(
+            record,
+            length,
+            lambda part, batches, _: _slide_record(
+                part, length, CONTROLS if controls else 0, batches
+            ),
+        ),
     )
 
 
-def _slide_record(record, length, number):
+def _slide_record(record, length, number, batches):
     replicate, costs, setting = record.replicate, record.costs, record.setting
-    starts = record.arrivals - length
     kinds, weightings = COSTS + number, len(Weighting) if setting.choices else 1
-    sums = empty_sums(starts, length, weightings, kinds)
-    batch_length = max(1, starts // len(sums.moments))
+    sums = empty_sums(batches, weightings, kinds)
+    batch_length = max(1, (record.arrivals - length) // batches)
     window = (np.zeros((length + 1, kinds)), np.zeros((length + 1, weightings)), np.zeros(kinds))
     controls = Controls(replicate, costs) if number else None
-    before = treatments = 0
+    before = 0
     choices = CHOICES if setting.choices else ()
     for treated, *columns in replicate.chunks("treated", *Costs.COLUMNS, *choices):
         own, chosen = columns[: len(Costs.COLUMNS)], columns[len(Costs.COLUMNS) :]
@@ -192,10 +206,8 @@ def _slide_record(record, length, number):
         if controls:
             controls.fill(*own, control)
         weight = arm_weights(treated, chosen, setting)
-        _slide(before, batch_length, cost, control, weight, *window, *sums[2:])
+        _slide(before, batch_length, cost, control, weight, *window, *sums)
         before += len(treated)
-        treatments += np.count_nonzero(treated)
-    require_both_arms(before - treatments, treatments)
     return sums
 
 

@@ -14,12 +14,11 @@ from queuebench.base.jit import inlined, kernel
 from queuebench.estimators.common.batch_means import (
     BLOCKS,
     ArmSums,
-    batch_count,
     block_of,
     first_of,
 )
 from queuebench.estimators.common.costs import Costs
-from queuebench.estimators.common.registry import EstimationError, require_both_arms
+from queuebench.estimators.common.registry import EstimationError
 
 # How many horizons a running sum may slide before it is added up afresh, so that rounding does not
 # pile up over a long record.
@@ -107,13 +106,12 @@ class MomentSums(NamedTuple):
         return self.moment[..., low, high] / self.count - product
 
 
-def window_sums(replicate, costs, length) -> WindowSums:
+def window_sums(record, length) -> WindowSums:
     """Slide a window over a record.
 
     Parameters
     ----------
-    replicate : queuebench.trace.Replicate
-    costs : queuebench.estimators.common.costs.Costs
+    record : queuebench.estimators.common.record.Record
     length : int
         The horizon L in arrivals.
 
@@ -122,18 +120,30 @@ def window_sums(replicate, costs, length) -> WindowSums:
     EstimationError
         If an arm has no arrivals, or fewer than two starts.
     """
+    record.require_both_arms()
+    (count, total, moments), enough = record.add_up(
+        lambda part, batches, _: _window_sums(part, length, batches), length, length
+    )
+    if np.any(count.sum(axis=0) < 2):
+        raise EstimationError("an arm has fewer than two window starts")
+    starts = int(count.sum())
+    total = np.ascontiguousarray(total.transpose(2, 0, 1))
+    return WindowSums(length, starts, enough, count, total, moments)
+
+
+def _window_sums(record, length, batches):
+    """Return counts, totals by block, arm and cost, and moments by batch of a record without gaps."""
+    replicate, costs = record.replicate, record.costs
     starts = replicate.arrivals - length
-    batches = batch_count(starts, length)
-    used = max(1, batches)
     kinds = costs.kinds
-    count, total = np.zeros((used * BLOCKS, 2)), np.zeros((used * BLOCKS, 2, kinds))
-    moments = np.zeros((used, kinds, kinds))
+    count, total = np.zeros((batches * BLOCKS, 2)), np.zeros((batches * BLOCKS, 2, kinds))
+    moments = np.zeros((batches, kinds, kinds))
     ring, arms, running = (
         np.zeros((length + 1, kinds)),
         np.zeros(length + 1, np.uint8),
         np.zeros(kinds),
     )
-    before = treatments = 0
+    before = 0
     matrix = np.empty((0, kinds))
     for treated, *columns in replicate.chunks("treated", *Costs.COLUMNS):
         if len(matrix) < len(treated):
@@ -141,17 +151,11 @@ def window_sums(replicate, costs, length) -> WindowSums:
         cost = matrix[: len(treated)]
         costs.matrix(*columns, cost)
         _slide(
-            before, max(1, starts // used), cost, treated.view(np.uint8), ring, arms, running, count, total,
-            moments,
+            before, max(1, starts // batches), cost, treated.view(np.uint8), ring, arms, running, count,
+            total, moments,
         )  # fmt: skip
         before += len(treated)
-        treatments += np.count_nonzero(treated)
-    require_both_arms(before - treatments, treatments)
-    if np.any(count.sum(axis=0) < 2):
-        raise EstimationError("an arm has fewer than two window starts")
-    return WindowSums(
-        length, starts, batches > 0, count, np.ascontiguousarray(total.transpose(2, 0, 1)), moments
-    )
+    return count, total, moments
 
 
 @kernel

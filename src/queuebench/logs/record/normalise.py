@@ -20,8 +20,9 @@ from queuebench.logs.record.losses import (
     unlabelled_jobs,
 )
 from queuebench.logs.record.queues import ServerQueues
-from queuebench.logs.record.replicate import CHUNK, LogReplicate, carry_array
+from queuebench.logs.record.replicate import CHUNK, LogReplicate
 from queuebench.queueing.in_system import InSystemCounter
+from queuebench.trace import carry_array
 
 _TRACE_COLUMNS = {
     "arrival_time": np.float64,

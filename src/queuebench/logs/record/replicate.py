@@ -2,10 +2,7 @@
 
 from dataclasses import dataclass
 
-import numpy as np
 import pyarrow as pa
-
-from queuebench.base.arrow import numbers
 
 CHUNK = 131_072
 """Arrivals handed out at a time."""
@@ -43,23 +40,11 @@ class LogReplicate:
         for begin in range(0, self.arrivals, CHUNK):
             yield tuple(self.columns[name][begin : begin + CHUNK] for name in names)
 
+    def part(self, begin, end, start, stop, carry):
+        """Return consecutive arrivals as a replicate of their own, see `queuebench.trace.Replicate.part`."""
+        columns = {name: column[begin:end] for name, column in self.columns.items()}
+        return type(self)(self.number, end - begin, start, stop, carry, columns)
+
     def column(self, name):
         """Return one column as one array."""
         return self.columns[name]
-
-
-def carry_array(jobs):
-    """Return the jobs present at the start as an Arrow array.
-
-    Parameters
-    ----------
-    jobs : dict of str to ndarray
-        ``server`` (int32), ``arrival``, ``start`` and ``departure`` (float64).
-
-    Returns
-    -------
-    pyarrow.StructArray
-    """
-    kinds = {"server": pa.int32(), **dict.fromkeys(("arrival", "start", "departure"), pa.float64())}
-    members = [numbers(np.ascontiguousarray(jobs[name]), kind) for name, kind in kinds.items()]
-    return pa.StructArray.from_arrays(members, names=list(kinds))

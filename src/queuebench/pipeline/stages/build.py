@@ -82,8 +82,7 @@ class Setup:
         workspace : queuebench.queueing.simulation.Workspace, optional
             Of an earlier run that is over.
         """
-        period = {"period": self._design.period} if self.kind == "switchback" else {}
-        return self._run(self.kind, period, self.streams(number), workspace)
+        return self._run(self.kind, self._design.schedule, self.streams(number), workspace)
 
     def pure(self, arm: int, name: str = "truth") -> Run:
         """Return a run under one arm's policy alone; both arms' runs see the same random numbers.

@@ -4,7 +4,7 @@ import json
 
 from queuebench.base.files import whole_file
 from queuebench.base.progress import Progress
-from queuebench.queueing.oracle import NotSolvedError, TooManyStatesError, solve
+from queuebench.queueing.oracle import NotSolvedError, TooManyStatesError, effect_curve, solve
 from queuebench.queueing.policies.registry import policy
 
 
@@ -50,23 +50,24 @@ def solve_cell(cell, reads):
     dict
         ``solved``; if so the mean responses, the effect, the naive, DQ and truncated estimands, each
         with an error bound (``*_error``), the number of states, the mass at the cut and the
-        solver's residual; if not, ``reason``, with the number of states it would take.
+        solver's residual, and by design of several shares the same of each share with its weight; if not,
+        ``reason``, with the number of states it would take.
     """
     experiment = cell.experiment
     lengths = {cell.horizon_arrivals(horizon): horizon for horizon in experiment.all_horizons}
+    asked = experiment.system.servers, cell.load, *reads
+    limits = {
+        "tolerance": experiment.truth.exact_tolerance,
+        "horizons": tuple(lengths),
+        "max_states": experiment.truth.exact_states,
+    }
+    shares = sorted({share for _, design in _of_shares(cell) for share in design.distinct})
     try:
-        result = solve(
-            experiment.system.servers,
-            cell.load,
-            *reads,
-            experiment.system.treated_share,
-            tolerance=experiment.truth.exact_tolerance,
-            horizons=tuple(lengths),
-            max_states=experiment.truth.exact_states,
-        )
+        result = solve(*asked, experiment.system.treated_share, **limits)
+        curve = effect_curve(*asked, shares, **limits)
     except (TooManyStatesError, NotSolvedError) as error:
         return {"solved": False, "reason": str(error)}
-    mixed = result.mixed
+    at = dict(zip(shares, curve, strict=True))
     return {
         "solved": True,
         "response_control": result.control.c_w,
@@ -75,13 +76,37 @@ def solve_cell(cell, reads):
         "response_treatment_error": result.treatment.c_w_error,
         "gte": result.gte,
         "gte_error": result.gte_error,
+        **_mixed(result.mixed, lengths),
+        "states": result.states,
+        "mass_at_cut": result.mass_at_cut,
+        "residual": result.residual,
+        "designs": {
+            name: [
+                {
+                    "share": share,
+                    "weight": weight,
+                    "response": at[share].policy.c_w,
+                    "response_error": at[share].policy.c_w_error,
+                    **_mixed(at[share], lengths),
+                }
+                for share, weight in zip(design.distinct, design.quadrature, strict=True)
+            ]
+            for name, design in _of_shares(cell)
+        },
+    }
+
+
+def _of_shares(cell):
+    return [(name, design) for name, design in cell.designs.items() if design.kind == "shares"]
+
+
+def _mixed(mixed, lengths):
+    """Return what the oracle says of one treated share."""
+    return {
         "naive": mixed.naive,
         "naive_error": mixed.naive_error,
         "dq": mixed.dq,
         "dq_error": mixed.dq_error,
-        "states": result.states,
-        "mass_at_cut": result.mass_at_cut,
-        "residual": result.residual,
         "truncated": [
             {
                 "horizon": horizon,

@@ -35,7 +35,8 @@ def simulate_batch(
         seed=cell.seed,
         replicates=replicates,
         delayed=setup.system.structure.delayed,
-        blocks=setup.kind == "switchback",
+        blocks=setup.kind in ("switchback", "shares"),
+        shares=setup.kind == "shares",
         counterfactual=setup.kind != "group",
         recycle=workspace is not None,
     )
@@ -83,6 +84,7 @@ def _columns(block, design):
         "in_system": block.in_system,
         "response_time": block.response_time,
         "block": design.block(block.arrival_time),
+        "share": design.share(block.arrival_time),
     }
     for what in ("server", "queue", "seen"):
         for arm, name in enumerate(("control", "treated")):

@@ -252,6 +252,7 @@ def effect_curve(
     *,
     cut=None,
     tolerance=DEFAULT_TOLERANCE,
+    horizons=(),
     max_states=MAX_STATES,
 ):
     """Solve the mixed system for several treated shares.
@@ -261,7 +262,7 @@ def effect_curve(
 
     Parameters
     ----------
-    servers, load, d_control, d_treatment, cut, tolerance, max_states
+    servers, load, d_control, d_treatment, cut, tolerance, horizons, max_states
         As in `solve`.
     shares : iterable of float
         Treated shares, 0 to 1.
@@ -280,7 +281,7 @@ def effect_curve(
     """
     cell = Cell(servers, load, cut, tolerance, max_states)
     control, treatment = routing_table(servers, d_control), routing_table(servers, d_treatment)
-    return [_mixed(cell, control, treatment, share, ()) for share in shares]
+    return [_mixed(cell, control, treatment, share, horizons) for share in shares]
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,45 @@
+"""What an estimator of the slope becomes under a design of several shares."""
+
+from functools import partial
+
+from queuebench.estimators.common.quadrature import quadrature
+from queuebench.estimators.common.registry import all_estimators, register
+from queuebench.estimators.common.share_curve import share_curve
+
+_KEPT = (
+    "uses_horizon", "observed_costs", "needs_choices", "needs_constant_rate", "nanoseconds", "exact",
+)  # fmt: skip
+
+
+def over_shares(*, levels: bool = False, **attributes):
+    """Return a decorator that registers, after an estimator of the slope, what it gives over several shares.
+
+    It stands above `register`. The estimator's name with ``_quadrature`` behind it is that of the weighted
+    sum of its slopes (`queuebench.estimators.common.quadrature`), with ``_with_levels`` that of the curve
+    fitted to levels and slopes (`queuebench.estimators.common.share_curve`).
+
+    Parameters
+    ----------
+    levels : bool
+        Whether the second is registered too.
+    **attributes
+        Of `queuebench.estimators.common.registry.Estimator`, where they are not those of the slope's.
+    """
+
+    def decorate(function):
+        (entry,) = (entry for entry in all_estimators() if entry.function is function)
+        given = {name: getattr(entry, name) for name in _KEPT}
+        assumes = (entry.assumes - {"constant_share"}) | {"polynomial_in_share"}
+        given |= {"design": "shares", "estimand": "effect", "assumes": assumes} | attributes
+        register(f"{entry.name}_quadrature", **given)(partial(quadrature, function))
+        if levels:
+            register(f"{entry.name}_with_levels", **given | {"exact": ""})(
+                partial(_with_levels, function)
+            )
+        return function
+
+    return decorate
+
+
+def _with_levels(function, record, horizon):
+    return share_curve(record, function, horizon).estimate
