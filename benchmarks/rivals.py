@@ -17,7 +17,7 @@ from queuebench.estimators.common.inference import intervals
 from queuebench.estimators.common.record import Record
 from queuebench.estimators.common.setting import setting_of
 from queuebench.estimators.replay import LEVEL, replay, replay_record
-from queuebench.logs.record.replicate import LogReplicate, carry_array
+from queuebench.logs.record.replicate import LogReplicate
 from queuebench.pipeline.stages.build import Setup
 from queuebench.pipeline.stages.simulate import simulate_batch
 from queuebench.queueing.dispatch import Output, dispatch, new_state
@@ -25,7 +25,7 @@ from queuebench.queueing.service import draw_requirements
 from queuebench.queueing.system import dispatch_rules
 from queuebench.results.tables.rows import CELL, ROW
 from queuebench.study.cells import parse_study, resolve
-from queuebench.trace import Trace
+from queuebench.trace import Trace, carry_array
 
 _SHOWN = [
     ("replay", None), ("lstd_dq_state", None), ("doubly_robust_dq_lambda", 3), ("dq_lambda_coupled", 3),

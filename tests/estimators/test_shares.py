@@ -47,7 +47,8 @@ def record_of(folder, design, **changes):
 CYCLES = {"shares": [0.2, 0.7, 1.0], "period": 33.0, "burn_in": 4.0}
 RAMP = {"shares": [0.0, 0.4, 0.8], "period": 500.0, "burn_in": 20.0, "order": "ramp"}
 FEW = {"shares": [0.3, 0.6], "period": 210.0, "burn_in": 10.0}
-DESIGNS = {"cycles": CYCLES, "ramp": RAMP, "few": FEW}
+TWICE = {"shares": [0.0, 0.0, 0.5, 1.0], "period": 25.0, "burn_in": 5.0}
+DESIGNS = {"cycles": CYCLES, "ramp": RAMP, "few": FEW, "twice": TWICE}
 
 
 @pytest.fixture(params=DESIGNS)
@@ -63,7 +64,8 @@ def plain_stretches(record):
     for number in sorted(set(block)):
         own = [i for i in range(len(arrival)) if block[i] == number]
         begin = arrival[own[0]] if blocks else replicate.record_start
-        blocks.append([share[own[0]], own, begin + burn_in])
+        again = blocks and blocks[-1][0] == share[own[0]]
+        blocks.append([share[own[0]], own, begin if again else begin + burn_in])
     ends = [arrival[own[0]] for _, own, _ in blocks[1:]] + [replicate.record_end]
     found = {}
     for (one, own, start), end in zip(blocks, ends, strict=True):

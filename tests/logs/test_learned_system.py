@@ -10,7 +10,7 @@ import pytest
 from queuebench.logs.learned.run import let_go, serve, simulate
 from queuebench.logs.learned.shape import find_fault, shape
 from queuebench.logs.learned.system import LearnedSystem, cumulative_places, learn, letting_go
-from queuebench.logs.record.replicate import carry_array
+from queuebench.trace import carry_array
 
 SERVERS = 5
 NOBODY = carry_array({name: np.empty(0) for name in ("server", "arrival", "start", "departure")})

@@ -49,7 +49,7 @@ def fault_of(shares, weights=None) -> str:
     shares : sequence of float
     weights : sequence of float, optional
     """
-    if len(set(shares)) < max(2, len(shares)) or len(shares) > MOST_SHARES:
+    if not 2 <= len(shares) <= MOST_SHARES or len(set(shares)) < len(shares):
         return f"shares must be 2 to {MOST_SHARES} different numbers"
     if not any(0.0 < share < 1.0 for share in shares):
         return (

@@ -108,7 +108,8 @@ class Shares(_Blocks):
         | list[AnyShare]
     ) = Field(
         3,
-        description="How many shares, at the points of Gauss-Legendre quadrature, or the shares themselves.",
+        description="How many shares, at the points of Gauss-Legendre quadrature, or the share of each "
+        "block of a cycle; one that is given twice has two blocks.",
     )
     weights: Literal["gauss"] | list[float] = Field(
         "gauss",
@@ -127,6 +128,8 @@ class Shares(_Blocks):
     def _usable(self):
         if fault := fault_of(self.distinct, self.weights if self.weights != "gauss" else None):
             raise ValueError(fault)
+        if isinstance(self.shares, list) and len(self.shares) > MOST_SHARES:
+            raise ValueError(f"shares are more than {MOST_SHARES} blocks of a cycle")
         return self
 
     @property
@@ -134,7 +137,7 @@ class Shares(_Blocks):
         """The shares in increasing order."""
         if isinstance(self.shares, int):
             return tuple(gauss_shares(self.shares).tolist())
-        return tuple(sorted(self.shares))
+        return tuple(sorted(set(self.shares)))
 
     @property
     def quadrature(self):
@@ -146,7 +149,8 @@ class Shares(_Blocks):
     @property
     def schedule(self):
         """What the assignment of arms takes."""
-        return {"shares": self.distinct, "period": self.period, "order": self.order}
+        every = self.distinct if isinstance(self.shares, int) else tuple(sorted(self.shares))
+        return {"shares": every, "period": self.period, "order": self.order}
 
 
 Design = Annotated[Bernoulli | Group | Switchback | Shares, Field(discriminator="kind")]

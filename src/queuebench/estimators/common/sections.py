@@ -1,8 +1,8 @@
 """Sections of a record: the blocks of time in which the treated share was the same.
 
 Under a design of several shares, a section is an experiment at one share whose record has gaps. Each of its
-blocks, but the burn-in at its start, is a stretch: a record of its own, with the jobs that are in the system
-when it begins. Sums over stretches are added up, and nothing follows from one to the next: windows end
+blocks, but the burn-in at its start where the share before it was another, is a stretch: a record of its
+own, with the jobs that are in the system when it begins. Sums over stretches are added up, and nothing follows from one to the next: windows end
 with their stretch, and traces begin anew.
 
 Batches are whole stretches where a section has enough of them; then the i-th stretches of all sections form
@@ -177,7 +177,8 @@ def _blocks(replicate, burn_in):
             opened = float(arrival[at]) if found else replicate.record_start
             if found:
                 found[-1].close(before + at, opened)
-            found.append(_Block(float(share[at]), opened, burn_in))
+            again = bool(found) and found[-1].share == share[at]
+            found.append(_Block(float(share[at]), opened, 0.0 if again else burn_in))
             _begin(found[-1], arrival[at:end], before + at)
         before, last = before + len(block), block[-1]
     found[-1].close(before, replicate.record_end)

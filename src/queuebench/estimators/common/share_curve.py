@@ -33,7 +33,7 @@ from queuebench.estimators.common.quadrature import by_round, satterthwaite
 from queuebench.estimators.common.registry import Estimate
 from queuebench.estimators.common.sections import rounds, sections_of
 
-LOWEST = 3
+LOWEST = 2
 LEVEL = 0.2
 RESAMPLES = 500
 _FAR = 5.0
