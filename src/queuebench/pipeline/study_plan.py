@@ -57,7 +57,8 @@ class StudyPlan:
         The scenarios that are somebody's log.
     scenarios : dict of str to list of str
         By choice: ``all`` that are simulated; those of a family (`queuebench.study.families`);
-        ``many_horizons`` and ``exact``, those with such a cell; ``any``, with a name for the loss network.
+        ``many_horizons``, ``exact`` and ``of_shares``, those with such a cell or design; ``any``, with a
+        name for the loss network.
     servers : list of int
         Numbers of servers of the loss network.
     """
@@ -78,6 +79,9 @@ class StudyPlan:
             **self._families(),
             "many_horizons": self._scenarios_with(lambda c: len(c.experiment.all_horizons) > 1),
             "exact": self._scenarios_with(lambda cell: cell.name in self.exact),
+            "of_shares": self._scenarios_with(
+                lambda cell: any(one.kind == "shares" for one in cell.designs.values())
+            ),
             "any": every or ["loss_network"][: len(self.servers)],
         }
 

@@ -189,6 +189,13 @@ CATALOGUE = [
     ),
     Figure("coverage", "Coverage", inputs=("coverage",), beside=True),
     Figure("winners", "Who wins where", inputs=("winners",), beside=True),
+    Figure(
+        "share_curve",
+        "Response by treated share",
+        inputs=("diagnostics", "truth", "mse"),
+        of="of_shares",
+        each=True,
+    ),
 ]
 
 

@@ -2,8 +2,8 @@
 
 Under a design of several shares, a section is an experiment at one share whose record has gaps. Each of its
 blocks, but the burn-in at its start where the share before it was another, is a stretch: a record of its
-own, with the jobs that are in the system when it begins. Sums over stretches are added up, and nothing follows from one to the next: windows end
-with their stretch, and traces begin anew.
+own, with the jobs that are in the system when it begins. Sums over stretches are added up, and nothing
+follows from one to the next: windows end with their stretch, and traces begin anew.
 
 Batches are whole stretches where a section has enough of them; then the i-th stretches of all sections form
 a round, as in a design of balanced cycles. A section of few long stretches (a ramp has one) is cut into

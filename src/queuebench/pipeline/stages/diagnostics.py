@@ -4,11 +4,15 @@ These are no estimates of the effect. They show the mechanism of interference: t
 arrivals meet the same queues; and whether estimators that assume different things agree.
 """
 
+import json
+
 import numpy as np
 import pyarrow as pa
 
 from queuebench.base.jit import kernel
 from queuebench.estimators.common.disagreement import PAIRS, disagreement
+from queuebench.estimators.common.registry import EstimationError, in_role
+from queuebench.estimators.common.share_curve import share_curve
 
 DIAGNOSTICS_SCHEMA = pa.schema(
     [
@@ -25,6 +29,7 @@ DIAGNOSTICS_SCHEMA = pa.schema(
         ("disagreement", pa.float64()),
         *((f"t_{one}_{other}", pa.float64()) for one, other in PAIRS),
         ("freedom", pa.int64()),
+        ("shares", pa.string()),
     ]
 )
 
@@ -74,6 +79,32 @@ def compare(estimates):
     found = disagreement(estimates)
     pairs = {f"t_{one}_{other}": t for (one, other), t in found.t.items()}
     return {"disagreement": found.p_value, **pairs, "freedom": found.freedom}
+
+
+def describe_shares(record, horizon):
+    """Return levels and slopes of a record under a design of several shares.
+
+    Parameters
+    ----------
+    record : queuebench.estimators.common.record.Record
+    horizon : float
+        In mean service times.
+
+    Returns
+    -------
+    dict
+        ``shares``: as JSON a list of share, mean response and slope, this by the mixture of both costs and
+        null where there is none; empty under other designs.
+    """
+    if not record.setting.shares:
+        return {"shares": ""}
+    try:
+        curve = share_curve(record, in_role("mixture").function, horizon)
+    except EstimationError:
+        curve = share_curve(record)
+    slopes = [None if np.isnan(slope) else float(slope) for slope in curve.slopes]
+    rows = zip(curve.shares.tolist(), curve.levels.tolist(), slopes, strict=True)
+    return {"shares": json.dumps(list(rows))}
 
 
 @kernel

@@ -9,7 +9,7 @@ from queuebench.estimators import EstimationError
 from queuebench.estimators.common.inference import intervals
 from queuebench.estimators.common.record import Record
 from queuebench.estimators.common.setting import applying, setting_of
-from queuebench.pipeline.stages.diagnostics import compare, diagnose
+from queuebench.pipeline.stages.diagnostics import compare, describe_shares, diagnose
 from queuebench.trace import Trace
 
 ESTIMATES_SCHEMA = pa.schema(
@@ -102,6 +102,7 @@ def estimate_trace(cell, design, path, progress=lambda replicate: None, wanted=N
             | {"replicate": replicate.number}
             | diagnose(replicate)
             | compare(_at_main_horizon(cell, found))
+            | describe_shares(record, cell.experiment.main_horizon)
         )
     return estimates, diagnostics
 

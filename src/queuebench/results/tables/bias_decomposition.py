@@ -26,10 +26,11 @@ def bias_decomposition(estimates, solved, exact):
     -------
     pandas.DataFrame
         ``gte``, ``estimand`` (a mixture's at each replicate's own alpha and, if it chooses one, at its
-        own horizon, averaged),
-        ``interference_bias`` (what the estimator would have at an infinite horizon),
-        ``truncation_bias``, and ``residual`` with its Monte Carlo standard error `residual_se` and
-        `residual_error`, the bound on the oracle's own error.
+        own horizon, averaged), ``interference_bias`` (what the estimator would have at an infinite
+        horizon), ``order_bias`` (the part of it that is due to the number of shares: what the weighted sum
+        of the exact slopes at the shares run misses of the effect), ``truncation_bias``, and ``residual``
+        with its Monte Carlo standard error `residual_se` and `residual_error`, the bound on the oracle's
+        own error.
     """
     rows = []
     for found in solved:
@@ -46,10 +47,15 @@ def bias_decomposition(estimates, solved, exact):
             # A mixture without a horizon chose one of the grid on every record.
             chose = kind == "mixture" and np.isnan(horizon)
             item = _chosen(found, group) if chose else truncated.get(horizon)
-            parts = _estimand(kind, group["alpha"].to_numpy(), found, item)
+            shares = found.get("designs", {}).get(design)
+            if shares:
+                parts = _over_shares(kind, horizon, shares)
+            else:
+                parts = _estimand(kind, group["alpha"].to_numpy(), found, item)
             if parts is None:
                 continue
             estimand, limit, error = parts
+            slope = sum(at["weight"] * at["dq"] for at in shares) if shares else found["dq"]
             residual = group["estimate"].to_numpy() - estimand
             several = len(residual) > 1
             rows.append(
@@ -62,6 +68,7 @@ def bias_decomposition(estimates, solved, exact):
                     "gte": found["gte"],
                     "estimand": np.mean(estimand),
                     "interference_bias": limit - found["gte"],
+                    "order_bias": slope - found["gte"],
                     "truncation_bias": np.mean(estimand) - limit,
                     "residual": residual.mean(),
                     "residual_se": residual.std(ddof=1) / np.sqrt(len(residual))
@@ -76,8 +83,25 @@ def bias_decomposition(estimates, solved, exact):
 
 _COLUMNS = [
     *CELL, "design", "estimator", "horizon", "main", "gte", "estimand", "interference_bias",
-    "truncation_bias", "residual", "residual_se", "residual_error", "sd",
+    "order_bias", "truncation_bias", "residual", "residual_se", "residual_error", "sd",
 ]  # fmt: skip
+
+
+def _over_shares(kind, horizon, shares):
+    """Return estimand, limit and error of a quadrature; None for a mixture, whose weights by share vary."""
+    if kind not in ("arm difference", "response", "queue"):
+        return None
+    estimand = limit = error = 0.0
+    for at in shares:
+        item = next((one for one in at["truncated"] if one["horizon"] == horizon), None)
+        if kind != "arm difference" and item is None:
+            return None
+        own = at["naive"], at["naive"], at["naive_error"]
+        if kind != "arm difference":
+            own = item[kind], at["dq"], item[f"{kind}_error"]
+        estimand, limit = estimand + at["weight"] * own[0], limit + at["weight"] * own[1]
+        error += abs(at["weight"]) * own[2]
+    return estimand, limit, error
 
 
 def _chosen(found, group):
