@@ -129,6 +129,15 @@ def exact_params(cell, reads, script):
     truth = values["experiment"]["truth"]
     values["experiment"]["truth"] = {name: truth[name] for name in _EXACT_ALONE}
     values["seed"] = 0  # No randomness enters: another seed solves nothing again.
+    designs = cell.to_dict("designs")["experiment"]["designs"]
+    # Of designs, the shares and their weights alone: blocks of another length solve nothing again.
+    of_shares = {
+        name: design | {"period": 1.0, "burn_in": 0.0, "order": "cycles"}
+        for name, design in designs.items()
+        if design["kind"] == "shares"
+    }
+    if of_shares:
+        values["experiment"]["designs"] = of_shares
     return {"cell": values, "reads": reads, "code": fingerprint(script)}
 
 

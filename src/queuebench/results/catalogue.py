@@ -195,6 +195,7 @@ CATALOGUE = [
         inputs=("diagnostics", "truth", "mse"),
         of="of_shares",
         each=True,
+        given=("roles",),
     ),
 ]
 

@@ -11,11 +11,11 @@ from queuebench.results.tables.horizons import at_main_horizon
 
 _REACH = 0.09
 """Half the length of a tangent, in shares."""
-_MOST = 8
-"""Estimators that are shown: those with the lowest mean squared error over the loads, and the worst."""
+_MOST = 6
+"""Estimators of least mean squared error over the loads that are shown, beside the two of one share."""
 
 
-def draw_share_curve(diagnostics, truth, mse, scenario):
+def draw_share_curve(diagnostics, truth, mse, scenario, roles):
     """Draw T(p) with its levels and tangents, one panel per load, and beside it what estimators say.
 
     Parameters
@@ -23,6 +23,8 @@ def draw_share_curve(diagnostics, truth, mse, scenario):
     diagnostics, truth, mse : pandas.DataFrame
         Rows of `results/diagnostics.parquet`, `results/truth.parquet` and `results/tables/mse.csv`.
     scenario : str
+    roles : dict of str to str
+        Estimator by role.
 
     Returns
     -------
@@ -36,7 +38,7 @@ def draw_share_curve(diagnostics, truth, mse, scenario):
         return says(f"{scenario}: no record of several shares")
     own = at_main_horizon(mse[mse["scenario"] == scenario]).copy()
     own["row"] = row_labels(own)
-    shown = _shown(own)
+    shown = _shown(own, roles)
     look = looks(shown)
     loads = sorted(rows["load"].unique())
     figure, axes = plt.subplots(
@@ -68,11 +70,11 @@ def draw_share_curve(diagnostics, truth, mse, scenario):
     return figure
 
 
-def _shown(mse):
+def _shown(mse, roles):
     """Return the rows that are drawn, by the mean over the loads of the MSE over the squared effect."""
     relative = (mse["mse"] / mse["gte"] ** 2).groupby(mse["row"]).mean().sort_values(kind="stable")
-    names = list(relative.index)
-    return names if len(names) <= _MOST else [*names[: _MOST - 2], *names[-2:]]
+    known = mse[mse["estimator"].isin([roles["baseline"], roles["mixture"]])]["row"]
+    return list(dict.fromkeys([*relative.index[:_MOST], *known]))
 
 
 def _draw_levels(axis, cell):
@@ -99,7 +101,7 @@ def _draw_levels(axis, cell):
 
 
 def _draw_estimates(axis, mse, control, shown, look):
-    place = {name: 1.1 + 0.05 * k for k, name in enumerate(shown)}
+    place = {name: 1.1 + 0.07 * k for k, name in enumerate(shown)}
     for _, row in mse[mse["row"].isin(shown)].iterrows():
         colour, marker = look[row["row"]]
         axis.errorbar(
