@@ -184,6 +184,7 @@ treatment: B
         (TEXT + "1: 3", "1: Keys should be strings"),
         (TEXT + "lead_in: 1:30", 'lead_in: should be a valid number, got "1:30"'),
         (TEXT + "horizon: " + "9" * 400, "horizon: should be a valid number, got 999"),
+        (TEXT + "start: " + "9" * 400, "start: should be less than 9223372036854775808, or should"),
         (TEXT + "horizon: .inf", "horizon: should be a finite number"),
         (TEXT + "horizon: [" + "x, " * 9999 + "]", "horizon: should be a valid number, got ["),
         (TEXT + "estimators: [" + "x" * 99_999 + "]", "estimators: no estimator is named xxx"),

@@ -19,7 +19,7 @@ from queuebench.study.types import NotNegative, Positive, Share
 ARMS = ("control", "treatment")
 Unit = Literal[tuple(UNITS)]
 Label = str | bool | int | float
-Moment = int | float | str
+Moment = Annotated[int, Field(ge=-(2**63), lt=2**63)] | float | str
 
 _MOST_TIMES_FASTER = 1e6
 """Bound on the ratio of two speeds, beyond which rounding would decide."""
