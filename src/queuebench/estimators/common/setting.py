@@ -33,7 +33,8 @@ class Setting:
     local_rate : queuebench.estimators.common.local_rate.RateTable, optional
         An estimated rate that varies, in place of a sinusoidal one.
     period, burn_in : float
-        Of a design with blocks of time, else 0.
+        Of a design with blocks of time, else 0. The period is 0 too where blocks are runs of arrivals at one
+        share.
     shares, weights : tuple of float
         The different treated shares of a design of several, increasing, and what the slope at each counts
         for in the effect.

@@ -17,8 +17,8 @@ class Blocks:
 
     def __init__(self, period):
         self._period = period
-        self._arms = _Constant()
-        self._labels = _Constant()
+        self._arms = Constant()
+        self._labels = Constant()
 
     def number(self, arrival, treated, rows, labels=None):
         """Return the blocks of consecutive arrivals, 0 where the record starts.
@@ -68,8 +68,16 @@ class Blocks:
         ]  # fmt: skip
 
 
-class _Constant:
-    """Counts where a value differs from that of its block's first arrival."""
+class Constant:
+    """Counts where a value differs from that of its block's first arrival.
+
+    Attributes
+    ----------
+    differing : int
+        Arrivals looked at whose value differs.
+    first : list of int
+        Row numbers of the first five of them.
+    """
 
     def __init__(self):
         self.differing = 0
@@ -78,6 +86,7 @@ class _Constant:
         self._value = None
 
     def look(self, block, values, rows):
+        """Look at consecutive arrivals: their blocks, values and row numbers."""
         begins = np.flatnonzero(np.diff(block, prepend=block[0] - 1))
         expected = values[begins]
         if block[0] == self._block:

@@ -17,6 +17,8 @@ from queuebench.study.system import Fresh, Information, Policy
 from queuebench.study.types import NotNegative, Positive, Share
 
 ARMS = ("control", "treatment")
+DRAWN = ("bernoulli", "shares")
+"""Kinds of designs that draw the arm of every arrival by itself."""
 Unit = Literal[tuple(UNITS)]
 Label = str | bool | int | float
 Moment = Annotated[int, Field(ge=-(2**63), lt=2**63)] | float | str
@@ -24,6 +26,9 @@ Moment = Annotated[int, Field(ge=-(2**63), lt=2**63)] | float | str
 _MOST_TIMES_FASTER = 1e6
 """Bound on the ratio of two speeds, beyond which rounding would decide."""
 
+
+_ROUNDED = 1e-6
+"""By how much the sum of weights written in decimals may miss 1."""
 
 _LONGEST_MESSAGE = 350
 """Characters of a sentence about the description, which may hold what was written there."""
@@ -68,6 +73,9 @@ class Columns(_Strict):
     )
     block: str | None = Field(
         None, description="Block of a switchback design; computed from the period if absent."
+    )
+    share: str | None = Field(
+        None, description="Probability with which this arrival was treated, in a design of shares."
     )
     status: str | None = Field(
         None, description="How the job ended; the key status says which values mean success."
@@ -149,13 +157,52 @@ class Switchback(_Strict):
         return self
 
 
+class Step(_Strict):
+    """The share of arrivals that was treated from a moment on."""
+
+    start: Moment = Field(description="A moment, written as the log's arrival times are.")
+    share: Annotated[float, Field(ge=0, le=1)] = Field(description="From 0 to 1.")
+
+
+class Shares(_Strict):
+    """Blocks of time, each with its own share of arrivals that were treated at random."""
+
+    kind: Literal["shares"] = "shares"
+    period: Positive | None = Field(
+        None,
+        description="Length of a block, in the time_unit; by default one is a run of one share.",
+    )
+    burn_in: NotNegative = Field(0.0, description="First part of each block that is left out.")
+    weights: list[float] | None = Field(
+        None,
+        min_length=1,
+        description="What the slope at each share counts, by increasing share; they sum to 1.",
+    )
+    schedule: list[Step] | None = Field(
+        None, min_length=1, description="The shares over time, if no column of the log has them."
+    )
+
+    @model_validator(mode="after")
+    def _burn_in_shorter_than_period(self):
+        if self.period is not None and self.burn_in >= self.period:
+            raise ValueError(f"burn_in must be shorter than the period {self.period:g}")
+        return self
+
+    @field_validator("weights")
+    @classmethod
+    def _whole(cls, weights):
+        if weights is not None and abs(sum(weights) - 1.0) > _ROUNDED:
+            raise ValueError(f"must sum to 1, not {sum(weights):.7g}")
+        return weights
+
+
 class Group(_Strict):
     """Each arm had its own half of the servers."""
 
     kind: Literal["group"] = "group"
 
 
-Design = Annotated[Bernoulli | Switchback | Group, Field(discriminator="kind")]
+Design = Annotated[Bernoulli | Switchback | Group | Shares, Field(discriminator="kind")]
 
 
 class KnownStructure(_Strict):
@@ -271,11 +318,22 @@ class LogConfig(_Strict):
             )
         if self.rate_window is not None and self.cost_rate == "constant":
             raise ValueError("rate_window has no use with `cost_rate: constant`; leave one out")
+        self._check_shares()
         for role in self.units:
             if role not in ("arrival_time", "response_time", "departure_time"):
                 known = "arrival_time, response_time and departure_time"
                 raise ValueError(f"units may name {known}, not {role}")
         return self
+
+    def _check_shares(self):
+        """Refuse a design of shares that are told twice or not at all, and shares of another design."""
+        kind, by_column = self.design.kind, self.columns.share is not None
+        if kind != "shares" and by_column:
+            raise ValueError(f"columns.share is for a design of kind shares, not {kind}")
+        if kind == "shares" and by_column == (self.design.schedule is not None):
+            raise ValueError(
+                "a design of kind shares needs exactly one of columns.share and design.schedule"
+            )
 
     @field_validator("server_classes")
     @classmethod

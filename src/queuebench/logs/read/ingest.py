@@ -33,6 +33,7 @@ _KINDS = {
     "queue_if_control": np.int32,
     "queue_if_treated": np.int32,
     "block": np.int32,
+    "share": np.float64,
     "size": np.float64,
     "job_class": np.int32,
     "failed": np.bool_,
@@ -41,6 +42,7 @@ _ROLES = {"failed": "status"}
 """Roles of the log's columns that stored ones of another name come from."""
 _ALWAYS = ("arrival", "response", "arm", "server")
 _CHOICES = ("server_if_control", "server_if_treated")
+_NUMBERS = ("share", "size")
 _COUNTS = ("queue_length", "in_system", "queue_if_control", "queue_if_treated")
 
 
@@ -53,8 +55,8 @@ class RawLog:
     columns : dict of str to ndarray
         ``arrival`` since the clock's origin, ``response`` (NaN for unfinished jobs), ``arm``,
         ``server`` and ``block`` as numbers of labels, both arms' choices like ``server`` (-1 where
-        missing), ``queue_length`` and the other lengths, ``failed`` by the status; the optional ones only
-        if the log has them.
+        missing), ``queue_length`` and the other lengths, ``share`` (NaN where missing), ``failed`` by the
+        status; the optional ones only if the log has them.
         Row ``i`` of the log is element ``i - 1``.
     clock : Clock
     arms, servers : Labels
@@ -180,8 +182,9 @@ class _Reader:
                 columns[name] = to_counts(arrays[name], self._name(name), self.rows)
         if "block" in arrays:
             columns["block"] = self._blocks.encode(arrays["block"], self.rows)
-        if "size" in arrays:
-            columns["size"] = to_floats(arrays["size"], self._name("size"), self.rows)
+        for name in _NUMBERS:
+            if name in arrays:
+                columns[name] = to_floats(arrays[name], self._name(name), self.rows)
         if "job_class" in arrays:
             columns["job_class"] = self._classes.encode(arrays["job_class"], self.rows)
         if "user" in arrays and self.rows < USER_ROWS:

@@ -10,6 +10,7 @@ from queuebench.logs.read import order
 from queuebench.logs.read.arms import Arms
 from queuebench.logs.read.blocks import Blocks
 from queuebench.logs.read.labels import numbered
+from queuebench.logs.read.shares import ShareBlocks, ShareOfRow
 from queuebench.logs.read.span import dropped_outside, find_span
 from queuebench.logs.record.choices import Choices
 from queuebench.logs.record.losses import (
@@ -48,7 +49,8 @@ def trace_columns(config):
     """Return the kinds of the columns that the record of a log is stored in."""
     chosen = dict.fromkeys((*_SERVER_IF, *_QUEUE_IF), np.int32) if config.columns.choices else {}
     known = {name: kind for name, kind in _KNOWN.items() if getattr(config.columns, name)}
-    return _TRACE_COLUMNS | chosen | known
+    shares = {"share": np.float64} if config.design.kind == "shares" else {}
+    return _TRACE_COLUMNS | chosen | known | shares
 
 
 @dataclass
@@ -131,7 +133,12 @@ class _Maker:
         self._present = 0
         self._previous = np.nan
         self._last = span.start
-        self._blocks = _blocks(config.design)
+        design = config.design
+        self._blocks = Blocks(design.period) if design.kind == "switchback" else None
+        self._share_of, self._share_blocks = None, None
+        if design.kind == "shares":
+            self._share_of = ShareOfRow(config, log.clock, span.start)
+            self._share_blocks = ShareBlocks(design.period)
 
     def add(self, chosen):
         """Add the rows of a chunk, given in order of arrival."""
@@ -160,6 +167,8 @@ class _Maker:
         self._arms.check()
         if self._choices:
             self._choices.check()
+        if self._share_blocks:
+            self._share_blocks.check()
         jobs = {name: np.concatenate(parts) for name, parts in self._carry.items()}
         for name in ("arrival", "start", "departure"):
             jobs[name] -= self._span.start
@@ -254,10 +263,14 @@ class _Maker:
             chosen |= {name: lengths[name][recorded] for name in _QUEUE_IF}
             own = columns["server"][recorded]
             self._choices.compare(own, treated, *(chosen[k] for k in _SERVER_IF), rows[recorded])
-        block = np.zeros(len(arrival), np.int32)
+        block, shares = np.zeros(len(arrival), np.int32), {}
+        labels = columns["block"][recorded] if "block" in columns else None
         if self._blocks:
-            labels = columns["block"][recorded] if "block" in columns else None
             block = self._blocks.number(arrival, treated, rows[recorded], labels)
+        if self._share_blocks:
+            share = self._share_of.of(columns)[recorded]
+            block = self._share_blocks.number(arrival, share, treated, rows[recorded], labels)
+            shares = {"share": share}
         if not self._recorded:
             self._present = int(lengths["in_system"][recorded][0])
         self._recorded += len(arrival)
@@ -272,6 +285,7 @@ class _Maker:
             response_time=columns["response"][recorded],
             block=block,
             **chosen,
+            **shares,
             **{name: columns[name][recorded] for name in _KNOWN if name in columns},
         )
 
@@ -357,10 +371,6 @@ class _Maker:
                 "queue_length and in_system as they were at the dispatch"
             )
         return [Finding(WARNING if many else NOTE, "clock_ties", self._ties, text)]
-
-
-def _blocks(design):
-    return Blocks(design.period) if design.kind == "switchback" else None
 
 
 def _row_numbers(chosen):

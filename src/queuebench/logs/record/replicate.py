@@ -25,7 +25,8 @@ class LogReplicate:
         ``server, arrival, start, departure`` of the jobs in the system when the record starts.
     columns : dict of str to ndarray
         Memory-mapped, by the names of a trace: ``arrival_time``, ``treated``, ``server``,
-        ``queue_length``, ``in_system``, ``response_time`` and, under switchback, ``block``.
+        ``queue_length``, ``in_system``, ``response_time`` and, under switchback and in a design of shares,
+        ``block``; in the latter also ``share``, the probability of treatment.
     """
 
     number: int

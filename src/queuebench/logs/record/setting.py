@@ -8,6 +8,7 @@ from queuebench.estimators.common.setting import Setting
 from queuebench.logs.errors import LogError
 from queuebench.logs.read.labels import label
 from queuebench.logs.read.structure import log_structure, relative_speeds
+from queuebench.queueing.shares import quadrature_weights
 from queuebench.queueing.speeds import speed_classes
 from queuebench.study.explain import nearest
 
@@ -37,20 +38,23 @@ def log_setting(replicate, config, mean_service_time, servers, *, first_come):
     Raises
     ------
     LogError
-        If a class, a speed or a policy does not match the log's servers.
+        If a class, a speed or a policy does not match the log's servers, or weights its shares.
     """
     rate = config.arrival_rate or _estimated_rate(replicate)
     design = config.design
     replayed = config.structure is not None and first_come and design.kind == "bernoulli"
+    shares = _shares(replicate) if design.kind == "shares" else ()
     setting = Setting(
         design=design.kind,
         classes=_classes(config, servers),
         rate=rate * mean_service_time,
         batch_horizon=in_service_times(config.horizon, config, mean_service_time),
         travel_time=config.travel_time,
-        period=getattr(design, "period", 0.0),
+        period=getattr(design, "period", None) or 0.0,
         burn_in=getattr(design, "burn_in", 0.0),
         treated_share=getattr(design, "treated_share", None) or _treated_share(replicate),
+        shares=shares,
+        weights=_weights(design.weights, shares) if shares else (),
         choices=config.columns.choices,
         structure=log_structure(config, servers, mean_service_time) if replayed else None,
     )
@@ -106,6 +110,29 @@ def _estimated_rate(replicate):
     """Return ``(n - 1) / (t_last - t_first)``."""
     arrival = replicate.column("arrival_time")
     return (replicate.arrivals - 1) / float(arrival[-1] - arrival[0])
+
+
+def _shares(replicate):
+    """Return the different shares of a record, increasing."""
+    found = [np.unique(share) for (share,) in replicate.chunks("share")]
+    return tuple(np.unique(np.concatenate(found)).tolist())
+
+
+def _weights(given, shares):
+    """Return the weights of the slopes at some shares, by default those of their quadrature."""
+    if given is None:
+        return tuple(quadrature_weights(shares).tolist())
+    if len(given) != len(shares):
+        listed = ", ".join(f"{share:g}" for share in shares)
+        raise LogError(
+            f"design.weights: there are {len(given)}, but the record has {len(shares)} shares ({listed})"
+        )
+    for weight, share in zip(given, shares, strict=True):
+        if share in (0.0, 1.0) and weight:
+            raise LogError(
+                f"design.weights: must be 0 at the share {share:g}, where no slope is seen, got {weight:g}"
+            )
+    return tuple(given)
 
 
 def _treated_share(replicate):
