@@ -16,10 +16,9 @@ from tests.logs.exported import CHOICES, columns_of, write_log
 ENTRIES = {entry.name: entry for entry in all_estimators()}
 
 
-def record(choices):
-    return SimpleNamespace(
-        replicate=None, setting=SimpleNamespace(treated_share=0.5, choices=choices)
-    )
+def record(choices, shares=()):
+    setting = SimpleNamespace(treated_share=0.5, choices=choices, shares=shares)
+    return SimpleNamespace(replicate=None, setting=setting)
 
 
 def rows_of(findings=(), check=math.nan, **estimates):
@@ -131,6 +130,15 @@ def test_an_effect_is_its_own_band():
         "treatment makes responses shorter"
     )
     assert "policies, speeds, travel time and information are those described" in made.text[1]
+
+
+def test_nothing_is_learnt_from_a_log_of_several_shares(learnt):
+    learnt(missed=-0.5)
+    rows, made = rows_of(mixed_dq=(-1.0, 0.1)), record(False, shares=(0.2, 0.8))
+    found = headline(rows, [], made, servers=4, first_come=True, unit="ms")
+    assert (found.estimand, found.estimate) == ("slope", -1.0)
+    assert math.isnan(found.effect)
+    assert found.text[0].endswith("the share changed, and a system learnt from a log is run at one")
 
 
 def test_the_band_of_a_slope(learnt):

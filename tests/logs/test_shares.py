@@ -1,4 +1,4 @@
-"""Logs of a design of several shares: how they are described, and the record made of them."""
+"""Logs of a design of several shares: how they are described, the record made of them, what is checked."""
 
 import datetime
 import math
@@ -10,6 +10,7 @@ import pytest
 from queuebench.estimators.common import registry
 from queuebench.estimators.common.registry import Estimate, Estimator
 from queuebench.logs import LogError, analyze_log, parse_config
+from queuebench.logs.checks.assignment import check_users
 from queuebench.logs.read import shares as read_shares
 from queuebench.logs.record import normalise
 from queuebench.logs.record import replicate as log_replicate
@@ -345,3 +346,103 @@ def test_shares_that_alternate_at_one_moment(drawn, refusal, analyse):
     table["response_time"][change] = table["response_time"][change - 1] / 2
     message = refusal(table)
     assert "share changes more than once at one time; log finer times" in message
+
+
+def by_name(analysis):
+    return {found.name: found for found in analysis.findings}
+
+
+def redrawn(table, probability):
+    """Return the table with arms drawn by other probabilities than the shares."""
+    arm = np.random.default_rng(8).random(len(table["arm"])) < probability
+    return table | {"arm": np.where(arm, "B", "A").tolist()}
+
+
+def test_a_share_that_was_not_kept(drawn, analyse):
+    table = drawn()
+    share = np.array(table["share"])
+    found = by_name(analyse(redrawn(table, np.where(share == 0.5, 0.42, share))))
+    mismatch = found["share_mismatch"]
+    assert mismatch.text.startswith(
+        "among the arrivals at the share 0.5: the share of treated arrivals is 0.4"
+    )
+    assert mismatch.forbids == ("*",)
+    both = by_name(analyse(redrawn(table, np.where(share < 0.9, 0.35, share))))["share_mismatch"]
+    assert "at the share 0.2 (1 more share likewise): " in both.text
+
+
+def test_one_arm_only_at_a_share(drawn, analyse):
+    table = drawn()
+    share = np.array(table["share"])
+    found = by_name(analyse(redrawn(table, np.where(share == 0.2, 0.0, share))))
+    assert "at the share 0.2: all 2," in found["share_mismatch"].text
+    assert "are control" in found["share_mismatch"].text
+
+
+def test_a_share_that_drifts_between_its_blocks(drawn, analyse):
+    table = drawn()
+    share, late = np.array(table["share"]), np.arange(6000) > 3000
+    moved = np.where(share == 0.5, np.where(late, 0.65, 0.35), share)
+    found = by_name(analyse(redrawn(table, moved)))
+    assert set(found) == {"share_drift", "dependent_assignment"}
+    assert found["share_drift"].text.startswith("among the arrivals at the share 0.5: the share of")
+    assert set(registry.assuming("independent_assignment")) <= set(found["share_drift"].forbids)
+
+
+def test_assignments_in_turn(drawn, analyse):
+    table = drawn(of_block=(0.5, 0.25))
+    arms = np.where(np.array(table["share"]) == 0.5, np.arange(6000) % 2, np.arange(6000) % 4 == 0)
+    found = by_name(analyse(redrawn(table, arms)))
+    assert (
+        "(1 more share likewise): assignments depend on the ones"
+        in found["dependent_assignment"].text
+    )
+
+
+def test_assignment_by_user(drawn, analyse):
+    """Shares that change make users change arms too, or keep them where shares are extreme."""
+    table = drawn()
+    user = np.random.default_rng(4).integers(1500, size=6000)
+    table["user"] = user.tolist()
+    columns = {"share": "share", "user": "user"}
+    assert "assigned_by_user" not in by_name(analyse(table, columns=columns))
+    fixed = np.random.default_rng(4).random(1500)[user] < table["share"]
+    assert "assigned_by_user" in by_name(analyse(redrawn(table, fixed), columns=columns))
+
+
+def test_users_are_compared_with_their_own_shares():
+    """At extreme shares nearly every user keeps an arm; that is no sign of assignment by user."""
+    rng = np.random.default_rng(6)
+    users, share = rng.integers(2000, size=8000), rng.choice([0.02, 0.5], size=8000)
+    share[users < 1000] = 0.02
+    treated = rng.random(8000) < share
+    # One alarm in 10 000 seeds.
+    assert check_users(users, treated, share) == []
+    assert check_users(users, treated) != []
+
+
+def test_a_treatment_of_service_is_found(drawn, analyse):
+    """Idle servers, exponential services of which the treated ones are a fifth shorter."""
+    rng = np.random.default_rng(7)
+    table = drawn() | {"arrival_time": np.arange(0.0, 300_000.0, 50.0).tolist()}
+    shorter = np.where(np.array(table["arm"]) == "B", 0.8, 1.0)
+    table["response_time"] = (shorter * rng.exponential(1.0, 6000)).tolist()
+    found = by_name(analyse(table))["service_differs"]
+    assert "the treated services average -0." in found.text
+    assert "naive" not in found.text
+
+
+def test_a_varying_rate_is_taken_locally(drawn, analyse):
+    table = drawn()
+    slow = np.array(table["arrival_time"])
+    table["arrival_time"] = (slow + 400.0 * np.sin(slow / 1000.0)).tolist()
+    analysis = analyse(table)
+    assert analysis.setting.local_rate is not None
+    assert by_name(analysis)["varying_rate"].kind == "note"
+
+
+def test_nothing_is_replayed(drawn, analyse):
+    arm = {"policy": "power_of_d", "d": 1}
+    analysis = analyse(drawn(jobs=1000), structure={"control": arm, "treatment": arm})
+    assert analysis.setting.structure is None
+    assert "not_replayed" in by_name(analysis)

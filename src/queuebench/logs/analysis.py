@@ -9,7 +9,7 @@ from queuebench.estimators.common.registry import in_role
 from queuebench.estimators.common.setting import Setting
 from queuebench.logs import report
 from queuebench.logs.checks.arrivals import judge_arrivals
-from queuebench.logs.checks.assignment import check_assignment, check_users
+from queuebench.logs.checks.assignment import check_assignment, check_shares, check_users
 from queuebench.logs.checks.explained import check_explained
 from queuebench.logs.checks.groups import check_groups
 from queuebench.logs.checks.littles_law import LittlesLaw, littles_law
@@ -22,7 +22,7 @@ from queuebench.logs.checks.units import check_units
 from queuebench.logs.errors import LogError, about
 from queuebench.logs.estimates import estimate_log, mark_forbidden
 from queuebench.logs.headline import Headline, headline
-from queuebench.logs.read.description import LogConfig, load_config, parse_config
+from queuebench.logs.read.description import DRAWN, LogConfig, load_config, parse_config
 from queuebench.logs.read.ingest import ingest, stored_columns
 from queuebench.logs.record.normalise import normalise, trace_columns
 from queuebench.logs.record.replicate import LogReplicate
@@ -148,7 +148,7 @@ def _conclude(log, config, made, units):
         *check_replay(rows, config),
         *check_stability(setting.structure, law.rate, made.queues.services),
         *units, *made.findings, *check_tails(replicate), *service.findings,
-        *_design_findings(log, config, replicate),
+        *_design_findings(log, config, made, setting),
         *_service_findings(record, config, rows, service), *arrivals.findings,
         *rate_findings, *notes,
     ]  # fmt: skip
@@ -175,14 +175,13 @@ def _conclude(log, config, made, units):
 
 def _service_findings(record, config, rows, service):
     """Return what speaks against equal service and policies that look at queue lengths alone."""
-    if config.design.kind != "bernoulli" or config.columns.server is None:
+    if config.design.kind not in DRAWN or config.columns.server is None:
         return []
     applied = list(dict.fromkeys(row["estimator"] for row in rows))
     found = check_requirements(record, applied, first_come=service.first_come)
-    return [
-        *found,
-        *(check_explained(record, applied) if in_role("response_cost").name in applied else []),
-    ]
+    # Where the share changes, equally long queues follow different pasts in either arm.
+    fitted = config.design.kind == "bernoulli" and in_role("response_cost").name in applied
+    return [*found, *(check_explained(record, applied) if fitted else [])]
 
 
 def _sees_all(entry, others):
@@ -203,15 +202,24 @@ def _mean_service_time(config, service):
     )
 
 
-def _design_findings(log, config, replicate):
-    if config.design.kind == "bernoulli":
-        users = log.users
-        arm = log.columns["arm"][: len(users)]
-        treatment = log.arms.find(config.treatment, "treatment")
-        return [
-            *check_assignment(replicate, config.design.treated_share),
-            *check_users(np.where(arm < 0, -1, users), arm == treatment),
-        ]
+def _design_findings(log, config, made, setting):
+    """Return what speaks against the assignment of arms that the design says."""
+    replicate = made.replicate
     if config.design.kind == "group":
         return check_groups(replicate)
-    return []
+    if config.design.kind not in DRAWN:
+        return []
+    first = {name: values[: len(log.users)] for name, values in log.columns.items()}
+    users = np.where(first["arm"] < 0, -1, log.users)
+    treated = first["arm"] == log.arms.find(config.treatment, "treatment")
+    if config.design.kind == "bernoulli":
+        return [
+            *check_assignment(replicate, config.design.treated_share),
+            *check_users(users, treated),
+        ]
+    share = made.share_of.of(first)
+    known = (share >= 0.0) & (share <= 1.0)
+    return [
+        *check_shares(replicate, setting.shares),
+        *check_users(np.where(known, users, -1), treated, share),
+    ]

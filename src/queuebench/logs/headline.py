@@ -180,6 +180,8 @@ def _reasons(rows, findings):
 
 def _missed(row, record, servers, first_come):
     """Return why no learnt system can be believed, or None; what the slope misses; and its error."""
+    if record.setting.shares:
+        return "the share changed, and a system learnt from a log is run at one", 0.0, 0.0
     if not servers:
         return "the log names no servers, so that nothing can be learnt of other shares", 0.0, 0.0
     system = learn(record.replicate, servers, first_come=first_come)

@@ -1,12 +1,19 @@
-"""Whether arms were assigned independently, with the same probability, as the Bernoulli design asks."""
+"""Whether arms were assigned independently, with the probability that was intended.
+
+In a design of several shares the arrivals at one share are, in their order, as good as a Bernoulli experiment
+of their own: what holds of every arrival by itself holds whichever others are left out. So they get the same
+tests, share by share, at levels that are divided by the number of shares (Bonferroni).
+"""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 from scipy.special import chdtrc, ndtr
 
 from queuebench.base.jit import kernel
 from queuebench.estimators import assuming
+from queuebench.estimators.common.registry import RANDOMISED
 from queuebench.logs.checks.missing import trimming_bounds
 from queuebench.logs.findings import EVERY, NOTE, WARNING, Finding
 
@@ -32,7 +39,7 @@ _MATTERS = 0.05
 """Share of the arms' difference, and of its noise, below which missing rows can do nothing."""
 
 
-def check_assignment(replicate, treated_share) -> list[Finding]:
+def check_assignment(replicate, treated_share, tested=1) -> list[Finding]:
     """Return what speaks against independent assignment.
 
     Parameters
@@ -40,22 +47,79 @@ def check_assignment(replicate, treated_share) -> list[Finding]:
     replicate : queuebench.logs.record.replicate.LogReplicate
     treated_share : float or None
         The intended share, if it is known.
+    tested : int
+        Records that are tested together; levels are divided by it.
     """
     by_part = np.zeros((PARTS, 2))
     _count_parts(replicate, by_part)
     share = by_part[:, 1].sum() / by_part.sum()
-    dependence = _dependence(replicate, share)
+    dependence = _dependence(replicate, share, tested)
     # Shares of assignments that depend on each other vary more, so that little follows from theirs.
     unknown = treated_share is None and dependence
     return [
-        *([] if unknown else _mismatch(replicate, by_part, share, treated_share)),
-        *_drift(by_part, share),
+        *([] if unknown else _mismatch(replicate, by_part, share, treated_share, tested)),
+        *_drift(by_part, share, tested),
         *dependence,
-        *_run(replicate, share),
+        *_run(replicate, share, tested),
     ]
 
 
-def check_users(users, treated) -> list[Finding]:
+def check_shares(replicate, shares) -> list[Finding]:
+    """Return what speaks against independent assignment with the share of every arrival.
+
+    Parameters
+    ----------
+    replicate : queuebench.logs.record.replicate.LogReplicate
+        With a column ``share``.
+    shares : sequence of float
+        Those of the record; 0 and 1 leave nothing to chance and are not tested.
+
+    Returns
+    -------
+    list of Finding
+        One of each kind and name: of the lowest share concerned, with the number of others.
+    """
+    drawn = [share for share in shares if 0.0 < share < 1.0]
+    found = {}
+    for share in drawn:
+        for finding in _check_share(_at_share(replicate, share), share, len(drawn)):
+            found.setdefault((finding.kind, finding.name), []).append((share, finding))
+    return [_joined(findings) for findings in found.values()]
+
+
+def _at_share(replicate, share):
+    """Return the arrivals at one share as a record."""
+    chosen = np.concatenate([at == share for (at,) in replicate.chunks("share")])
+    columns = {name: replicate.column(name)[chosen] for name in ("treated", "response_time")}
+    return replace(replicate, arrivals=len(columns["treated"]), columns=columns)
+
+
+def _check_share(replicate, share, tested):
+    treated, n = np.count_nonzero(replicate.column("treated")), replicate.arrivals
+    if 0 < treated < n:
+        return check_assignment(replicate, share, tested)
+    chance = (share if treated else 1.0 - share) ** n
+    if chance >= SHARE_ALARM / tested:
+        return []
+    text = (
+        f"all {n:,} are {'treated' if treated else 'control'}, which independent assignment gives with "
+        f"probability {chance:.1g}; no estimate is to be used until it is known why"
+    )
+    return [Finding(WARNING, "share_mismatch", n, text, EVERY)]
+
+
+def _joined(findings):
+    """Return the first of some shares' findings of one name, for all of them."""
+    share, first = findings[0]
+    others = len(findings) - 1
+    also = f" ({others} more share{'s' if others > 1 else ''} likewise)" if others else ""
+    # Who expects that shares differ between blocks still expects one share to be kept.
+    forbids = assuming(*RANDOMISED) if first.name == "share_drift" else first.forbids
+    text = f"among the arrivals at the share {share:g}{also}: {first.text}"
+    return first._replace(text=text, forbids=forbids)
+
+
+def check_users(users, treated, share=None) -> list[Finding]:
     """Compare how arms vary between users with what independent arrivals would give.
 
     Parameters
@@ -63,17 +127,21 @@ def check_users(users, treated) -> list[Finding]:
     users : ndarray of int32, shape (m,)
         Users of some arrivals, as numbers; -1 where unknown.
     treated : ndarray of bool, shape (m,)
+    share : ndarray of float64, shape (m,), optional
+        Probabilities with which they were treated; by default the share of the treated.
     """
-    users, treated = users[users >= 0], treated[users >= 0]
+    known = users >= 0
+    users, treated = users[known], treated[known]
     arrivals = np.bincount(users)
     of_treatment = np.bincount(users, treated)
     several = arrivals > 1
     if not several.any():
         return []
-    share = treated.mean()
+    share = np.full(len(users), treated.mean()) if share is None else share[known]
+    always = _products(share, users)[several] + _products(1 - share, users)[several]
     arrivals, of_treatment = arrivals[several], of_treatment[several]
     same = int(((of_treatment == 0) | (of_treatment == arrivals)).sum())
-    expected = float((share**arrivals + (1 - share) ** arrivals).sum())
+    expected = float(always.sum())
     spread = math.sqrt(max(expected * (1 - expected / len(arrivals)), 1.0))
     if ndtr((expected - same) / spread) >= ALARM:
         return []
@@ -108,6 +176,12 @@ def autocorrelations(replicate, share, lags=LAGS):
     return products / (replicate.arrivals * share * (1 - share))
 
 
+def _products(values, users):
+    """Return the product of every user's values, which are not negative."""
+    with np.errstate(divide="ignore"):
+        return np.exp(np.bincount(users, np.log(values)))
+
+
 def _count_parts(replicate, by_part):
     n = replicate.arrivals
     before = 0
@@ -118,12 +192,12 @@ def _count_parts(replicate, by_part):
         before += len(treated)
 
 
-def _mismatch(replicate, by_part, share, wanted):
+def _mismatch(replicate, by_part, share, wanted, tested):
     n = by_part.sum()
     if wanted is None:
         return _nearly(n, share)
     z = (share - wanted) / math.sqrt(wanted * (1 - wanted) / n)
-    if 2 * ndtr(-abs(z)) >= SHARE_ALARM:
+    if 2 * ndtr(-abs(z)) >= SHARE_ALARM / tested:
         return []
     fuller = z > 0
     odds = share / (1 - share) * (1 - wanted) / wanted
@@ -158,12 +232,12 @@ def _nearly(n, share):
     return [Finding(WARNING, "uncommon_share", int(n), text)]
 
 
-def _drift(by_part, share):
+def _drift(by_part, share, tested):
     size = by_part.sum(axis=1)
     if size.min() * min(share, 1 - share) < 5:
         return []
     value = float((((by_part[:, 1] - size * share) ** 2) / (size * share * (1 - share))).sum())
-    if chdtrc(PARTS - 1, value) >= ALARM:
+    if chdtrc(PARTS - 1, value) >= ALARM / tested:
         return []
     shares = by_part[:, 1] / size
     text = (
@@ -175,13 +249,13 @@ def _drift(by_part, share):
     return [Finding(WARNING, "share_drift", PARTS, text, assuming("constant_share"))]
 
 
-def _dependence(replicate, share):
+def _dependence(replicate, share, tested):
     n = replicate.arrivals
     if n < 10 * LAGS:
         return []
     correlations = autocorrelations(replicate, share)
     value = float(n * (correlations**2).sum())
-    if chdtrc(LAGS, value) >= ALARM:
+    if chdtrc(LAGS, value) >= ALARM / tested:
         return []
     most = int(np.argmax(np.abs(correlations)))
     kind = "come in runs" if correlations[0] > 0 else "depend on the ones before"
@@ -195,7 +269,7 @@ def _dependence(replicate, share):
     return [Finding(WARNING, "dependent_assignment", n, text, fallen)]
 
 
-def _run(replicate, share):
+def _run(replicate, share, tested):
     """Report the longest run of one arm where independent assignment hardly ever gives one as long."""
     n = replicate.arrivals
     if n < 10 * LAGS:
@@ -210,7 +284,7 @@ def _run(replicate, share):
         length, end = longest[arm]
         # A run that begins after an arrival of the other arm: at most n of them, each as long with q^L.
         tail = n * other * (1 - other) ** length
-        if tail < ALARM:
+        if tail < ALARM / tested:
             text = (
                 f"{length:,} arrivals in succession, the last of them number {end + 1:,}, are all {which}, "
                 f"which independent assignment gives with probability {tail:.1g}: were rows of the other arm "

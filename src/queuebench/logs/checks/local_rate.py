@@ -3,6 +3,7 @@
 from queuebench.estimators.common.local_rate import local_rate, steps_for
 from queuebench.logs.errors import LogError
 from queuebench.logs.findings import NOTE, WARNING, Finding
+from queuebench.logs.read.description import DRAWN
 
 HORIZONS = 3
 """Horizons in the default window: the number in the system remembers arrivals for about one."""
@@ -38,7 +39,7 @@ def choose_rate(replicate, config, setting, arrivals):
         If the window is longer than the record allows, or so short that the table would be too long.
     """
     wanted = config.cost_rate == "local" or (config.cost_rate == "auto" and arrivals.varies)
-    if config.design.kind != "bernoulli" or not wanted:
+    if config.design.kind not in DRAWN or not wanted:
         return None, _constant(arrivals, "")
     horizon = _horizon_time(replicate, setting)
     window, longest = config.rate_window, MOST_OF_RECORD * replicate.record_end

@@ -6,9 +6,10 @@ the policies look at in queues: the service a job will need does not depend on t
 several jobs at once no service can be rebuilt, but if both arms' choices are in the log, jobs for which the
 arms chose the same server are as good as drawn by lot for either arm, so their responses have one law.
 
-Services are compared within a server, the number of jobs met there (0, 1, 2, more) and a part of the record:
-then neither speeds, nor a speed that depends on the queue, nor an overhead of jobs that find a server idle,
-nor jobs that change over time, as queues then do too, count as a difference of arms.
+Services are compared within a server, the number of jobs met there (0, 1, 2, more), a part of the record and
+the share of treated arrivals, where that changes: then neither speeds, nor a speed that depends on the queue,
+nor an overhead of jobs that find a server idle, nor jobs that change over time, as queues then do too, count
+as a difference of arms.
 
 What cannot be told from each other at one server is told between servers. A treatment of service changes
 all servers alike; policies that send short jobs here and long ones there make the arms differ
@@ -61,15 +62,18 @@ class Jobs(NamedTuple):
     choices: np.ndarray | None  # (2, m): control's and treatment's
     size: np.ndarray | None
     kind: np.ndarray | None
+    share: np.ndarray  # as a number, 0 where there is one share
 
     @property
     def strata(self):
-        """Server, jobs met and part of the record, as one number."""
-        cells = (int(self.server.max(initial=0)) + 1) * (_LEVELS + 1)
+        """Share, server, jobs met and part of the record, as one number."""
+        servers = int(self.server.max(initial=0)) + 1
+        cells = (int(self.share.max(initial=0)) + 1) * servers * (_LEVELS + 1)
         jobs = len(self.value)
         parts = int(np.clip(jobs // (_STRATUM * cells), 1, _MOST_PARTS))
         part = np.arange(jobs) * parts // max(jobs, 1)
-        return part * cells + self.server.astype(np.int64) * (_LEVELS + 1) + self.met
+        place = self.share * servers + self.server.astype(np.int64)
+        return part * cells + place * (_LEVELS + 1) + self.met
 
     def some(self, chosen):
         """Return the jobs of a mask."""
@@ -82,27 +86,31 @@ def check_requirements(record, applied, *, first_come) -> list[Finding]:
     Parameters
     ----------
     record : queuebench.estimators.common.record.Record
-        Of a Bernoulli design whose servers are known.
+        Of a design that draws the arm of every arrival, and whose servers are known.
     applied : iterable of str
         Estimators that the text names where they fall.
     first_come : bool
         Whether servers work on one job at a time, in order.
     """
+    design = record.setting.design
     jobs = collect(record, first_come=first_come)
     naive = difference(record.responses)
     if jobs.choices is not None and (jobs.choices[0] == jobs.choices[1]).all():
-        return _never_apart(jobs, applied)
+        return _never_apart(jobs, applied, design)
     if not first_come:
         return (
-            _service(_alike(jobs), naive, "responses", applied) if jobs.choices is not None else []
+            _service(_alike(jobs), naive, "responses", applied, design)
+            if jobs.choices is not None
+            else []
         )
     within = compare(jobs.value, jobs.treated, jobs.strata, jobs.server)
-    aware = _size_aware(jobs, within, applied)
+    aware = _size_aware(jobs, within, applied, design)
     if not aware:
-        return _service(within, naive, "services", applied)
+        return _service(within, naive, "services", applied, design)
     # Now only jobs that either arm would have sent to the same server are comparable.
-    same = _service(_alike(jobs), naive, "services", applied) if jobs.choices is not None else []
-    return [*same, *aware]
+    if jobs.choices is None:
+        return aware
+    return [*_service(_alike(jobs), naive, "services", applied, design), *aware]
 
 
 def collect(record, *, first_come) -> Jobs:
@@ -120,7 +128,7 @@ def collect(record, *, first_come) -> Jobs:
     every = -(-replicate.arrivals // MOST_JOBS)
     names = ["server", "queue_length", "treated"]
     names += ["server_if_control", "server_if_treated"] if setting.choices else []
-    extra = [name for name in ("size", "job_class") if name in replicate.columns]
+    extra = [name for name in ("size", "job_class", "share") if name in replicate.columns]
     parts, before = [], 0
     for arrival, response, *others in replicate.chunks(
         "arrival_time", "response_time", *names, *extra
@@ -145,6 +153,9 @@ def collect(record, *, first_come) -> Jobs:
         else None,
         columns.get("size"),
         columns.get("job_class"),
+        np.searchsorted(setting.shares, columns["share"])
+        if setting.shares
+        else np.zeros(len(value), np.int64),
     )
 
 
@@ -154,7 +165,7 @@ def _alike(jobs):
     return compare(same.value, same.treated, same.strata)
 
 
-def _service(found, naive, what, applied):
+def _service(found, naive, what, applied, design):
     """Say that the treatment acts on service."""
     if found.p_value >= LEVEL:
         return []
@@ -167,17 +178,18 @@ def _service(found, naive, what, applied):
     if reach < _MATTERS * abs(naive):
         text = f"{measured}: too little to matter beside the arms' difference in responses, {naive:.3g}"
         return [Finding(NOTE, "service_differs_little", found.count, text)]
-    fallen = assuming("equal_service", design="bernoulli")
+    fallen = assuming("equal_service", design=design)
+    spared = "; naive, wdq_observed and qdq do not" if design == "bernoulli" else ""
     text = (
         f"{measured}: the treatment acts on the service that jobs need or get, not only on where they go; "
-        f"{_left_out(fallen, applied)}; naive, wdq_observed and qdq do not"
+        f"{_left_out(fallen, applied)}{spared}"
     )
     return [Finding(WARNING, "service_differs", found.count, text, fallen)]
 
 
-def _never_apart(jobs, applied):
+def _never_apart(jobs, applied, design):
     """Say that nothing but service can differ."""
-    fallen = assuming("equal_service", design="bernoulli")
+    fallen = assuming("equal_service", design=design)
     text = (
         "both arms chose the same server for every job, so nothing but the service that jobs need or get can "
         f"differ; {_left_out(fallen, applied)}"
@@ -185,7 +197,7 @@ def _never_apart(jobs, applied):
     return [Finding(WARNING, "never_apart", len(jobs.value), text, fallen)]
 
 
-def _size_aware(jobs, within, applied):
+def _size_aware(jobs, within, applied, design):
     """Say that services depend on where jobs are sent, or on what the arms would have chosen."""
     reasons = []
     if within.between < ALARM:
@@ -205,9 +217,9 @@ def _size_aware(jobs, within, applied):
     reasons += _by_kind(jobs)
     if not reasons:
         return []
-    fallen = assuming("size_blind", "equal_service", design="bernoulli")
+    fallen = assuming("size_blind", "equal_service", design=design)
     if jobs.choices is not None:
-        fallen = assuming("size_blind", design="bernoulli")
+        fallen = assuming("size_blind", design=design)
     text = (
         f"{'; '.join(reasons)}: policies look at the service that a job will need; "
         f"{_left_out(fallen, applied)}"

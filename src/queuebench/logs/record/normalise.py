@@ -69,6 +69,8 @@ class Normalised:
     findings : list of Finding
     others : int
         Jobs within the record that are only present: failed, or without an arm.
+    share_of : queuebench.logs.read.shares.ShareOfRow or None
+        In a design of shares.
     """
 
     replicate: LogReplicate
@@ -77,6 +79,7 @@ class Normalised:
     arms: tuple
     findings: list = field(default_factory=list)
     others: int = 0
+    share_of: ShareOfRow | None = None
 
 
 def normalise(log, config, store) -> Normalised:
@@ -180,7 +183,9 @@ class _Maker:
         )
         found = [*findings, *self._findings(len(jobs["server"]))]
         others = int(self._of_arm["failed"].sum() + self._of_arm["unlabelled"].sum())
-        return Normalised(replicate, self._queues, self._servers, self._arms.names, found, others)
+        return Normalised(
+            replicate, self._queues, self._servers, self._arms.names, found, others, self._share_of
+        )
 
     def _only_present(self, columns, inside):
         """Return which jobs fill queues but are not part of the experiment: failed, or without an arm."""
