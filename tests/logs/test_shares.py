@@ -14,7 +14,7 @@ from queuebench.logs.checks.assignment import check_users
 from queuebench.logs.read import shares as read_shares
 from queuebench.logs.record import normalise
 from queuebench.logs.record import replicate as log_replicate
-from queuebench.queueing.shares import quadrature_weights
+from queuebench.study.shares import quadrature_weights
 from tests.logs.exported import columns_of, write_log
 
 PERIOD = 100.0

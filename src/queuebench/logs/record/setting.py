@@ -8,9 +8,9 @@ from queuebench.estimators.common.setting import Setting
 from queuebench.logs.errors import LogError
 from queuebench.logs.read.labels import label
 from queuebench.logs.read.structure import log_structure, relative_speeds
-from queuebench.queueing.shares import quadrature_weights
 from queuebench.queueing.speeds import speed_classes
 from queuebench.study.explain import nearest
+from queuebench.study.shares import quadrature_weights
 
 
 def log_setting(replicate, config, mean_service_time, servers, *, first_come):

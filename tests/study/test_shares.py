@@ -1,9 +1,9 @@
-"""Weights that add up slopes at some shares."""
+"""Treated shares and the weights that add up slopes at them."""
 
 import numpy as np
 import pytest
 
-from queuebench.queueing.shares import gauss_shares, quadrature_weights
+from queuebench.study.shares import fault_of, gauss_shares, quadrature_weights
 
 
 def test_gauss_shares_and_weights_are_the_published_ones():
@@ -36,7 +36,20 @@ def test_shares_with_one_arm_only_have_no_weight():
     assert quadrature_weights([0.0, 0.25, 0.5, 1.0]) == pytest.approx([0.0, *inner, 0.0])
 
 
-@pytest.mark.parametrize("shares", [[], [0.0, 1.0], [0.5, 0.5]])
-def test_shares_without_weights(shares):
-    with pytest.raises(ValueError, match="share"):
-        quadrature_weights(shares)
+@pytest.mark.parametrize(
+    ("shares", "weights", "fault"),
+    [
+        ([0.5], None, "2 to 20 different"),
+        ([0.5, 0.5], None, "2 to 20 different"),
+        ([0.0, 1.0], None, "between 0 and 1"),
+        ([0.2, 0.8], [1.0], "one for each of the 2 shares"),
+        ([0.2, 0.8], [0.5, 0.6], "sum to 1, not to 1.1"),
+        ([0.0, 0.5], [0.5, 0.5], "0 at the shares 0 and 1"),
+        ([0.0, 0.5], [0.0, 1.0], ""),
+        ([0.2, 0.8], None, ""),
+    ],
+)
+def test_shares_and_weights_that_cannot_be_used(shares, weights, fault):
+    found = fault_of(shares, weights)
+    assert fault in found
+    assert bool(fault) == bool(found)
