@@ -207,7 +207,7 @@ def qdq_coupled(record, horizon):
     return fixed_estimate(record, horizon, Weighting.CHOICE, Cost.QUEUE)
 
 
-@over_shares(levels=True)
+@over_shares(levels=True, rank=3)
 @register(
     "mixed_dq_coupled",
     compared="model_free",

@@ -113,7 +113,7 @@ def wdq_markov(record, horizon):
     return _weighted(record.windows(horizon), {Cost.MARKOV: 1.0})
 
 
-@over_shares()
+@over_shares(rank=5)
 @register(
     "wdq_observed",
     exact="response",
@@ -130,7 +130,7 @@ def wdq_observed(record, horizon):
     return _weighted(record.windows(horizon), {Cost.OBSERVED: 1.0})
 
 
-@over_shares()
+@over_shares(rank=6)
 @register(
     "qdq",
     exact="queue",
@@ -148,7 +148,7 @@ def qdq(record, horizon):
     return _weighted(record.windows(horizon), {Cost.QUEUE: 1.0})
 
 
-@over_shares(levels=True)
+@over_shares(levels=True, rank=4)
 @register(
     "mixed_dq",
     exact="mixture",

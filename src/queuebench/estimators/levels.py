@@ -11,10 +11,12 @@ from queuebench.estimators.common.share_curve import share_curve
 
 @register(
     "levels",
+    usual=True,
     design="shares",
     observed_costs=True,
     estimand="effect",
     assumes=["polynomial_in_share"],
+    rank=2,
 )
 def levels(record, horizon=None):
     """Difference of the ends of the curve through the mean responses at the shares run."""

@@ -128,6 +128,7 @@ class Replay:
 
 @register(
     "replay_shares",
+    usual=True,
     design="shares",
     needs_structure=True,
     nanoseconds=400.0,

@@ -7,6 +7,7 @@ import numpy as np
 from queuebench.estimators.common.record import Record
 from queuebench.estimators.common.registry import in_role
 from queuebench.estimators.common.setting import Setting
+from queuebench.estimators.common.share_curve import ShareCurve, share_curve
 from queuebench.logs import report
 from queuebench.logs.checks.arrivals import judge_arrivals
 from queuebench.logs.checks.assignment import check_assignment, check_shares, check_users
@@ -18,6 +19,7 @@ from queuebench.logs.checks.missing import check_tails
 from queuebench.logs.checks.replay_check import check_replay, check_stability
 from queuebench.logs.checks.requirements import check_requirements
 from queuebench.logs.checks.service import judge_service
+from queuebench.logs.checks.share_curve import check_curve
 from queuebench.logs.checks.units import check_units
 from queuebench.logs.errors import LogError, about
 from queuebench.logs.estimates import estimate_log, mark_forbidden
@@ -53,6 +55,8 @@ class LogAnalysis:
     law : queuebench.logs.checks.littles_law.LittlesLaw
     headline : queuebench.logs.headline.Headline
         Which number to believe, and what it is.
+    curve : queuebench.estimators.common.share_curve.ShareCurve, optional
+        Mean response by treated share, in the log's unit, of a design of several shares.
     rows : list of dict
         Estimates in the log's unit (`queuebench.logs.estimates.ROW`): the main ones first, then the
         other horizons of the sensitivity curve.
@@ -70,6 +74,7 @@ class LogAnalysis:
     first_come: bool
     law: LittlesLaw
     headline: Headline
+    curve: ShareCurve | None = None
     rows: list = field(default_factory=list)
     findings: list = field(default_factory=list)
 
@@ -144,7 +149,9 @@ def _conclude(log, config, made, units):
         ),
     )  # fmt: skip
     law = littles_law(replicate)
+    curve = _curve(record, rows) if setting.shares else None
     findings = [
+        *check_curve(curve),
         *check_replay(rows, config),
         *check_stability(setting.structure, law.rate, made.queues.services),
         *units, *made.findings, *check_tails(replicate), *service.findings,
@@ -163,6 +170,7 @@ def _conclude(log, config, made, units):
         mean_service_time=mean_service_time,
         first_come=service.first_come,
         law=law,
+        curve=curve,
         rows=rows,
         findings=findings,
         headline=headline(
@@ -171,6 +179,15 @@ def _conclude(log, config, made, units):
             first_come=service.first_come, unit=config.time_unit,
         ),
     )  # fmt: skip
+
+
+def _curve(record, rows):
+    """Return the curve whose slopes are those of the mixture of both costs, if the log allows these."""
+    mixture = in_role("mixture")
+    own = [row for row in rows if row["main"] and row["estimator"].startswith(mixture.name)]
+    return share_curve(
+        record, mixture.function if own else None, own[0]["horizon"] if own else None
+    )
 
 
 def _service_findings(record, config, rows, service):

@@ -4,6 +4,7 @@ import math
 
 from queuebench.estimators import EstimationError, estimators_for
 from queuebench.estimators.common.inference import intervals
+from queuebench.estimators.common.quadrature import ONE_SHARE
 from queuebench.logs.checks.agreement import check_agreement
 from queuebench.logs.errors import LogError
 from queuebench.logs.findings import NOTE, Finding, forbidden
@@ -104,7 +105,7 @@ def _row(entry, horizon, estimate, record, mean_service_time, main):
     ends = intervals(estimate.value, estimate.standard_error, estimate.freedom)
     return {
         "estimator": entry.name,
-        "estimand": entry.estimand,
+        "estimand": "slope" if ONE_SHARE in estimate.note else entry.estimand,
         "horizon": horizon,
         "horizon_time": None if horizon is None else horizon * mean_service_time,
         "horizon_arrivals": (None if horizon is None else record.setting.horizon_arrivals(horizon)),

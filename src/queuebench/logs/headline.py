@@ -104,7 +104,7 @@ def _unchecked(row):
 
 def _place(row):
     entry = _entries()[row["estimator"]]
-    return entry.estimand != "effect", entry.rank
+    return row["estimand"] != "effect", entry.rank
 
 
 def headline(rows, findings, record, *, servers, first_come, unit) -> Headline:
@@ -129,7 +129,7 @@ def headline(rows, findings, record, *, servers, first_come, unit) -> Headline:
     entry = _entries()[row["estimator"]]
     broken = [found.text for found in findings if found.forbids and found.name != REJECTED]
     fault, missed, missed_se = None, 0.0, 0.0
-    if entry.estimand != "effect":
+    if row["estimand"] != "effect":
         # What some estimators suppose and is false, a learnt system supposes too.
         # The first clause says what is wrong; whom it concerns stands with the numbers not to be used.
         fault = broken[0].partition("; ")[0] if broken else None

@@ -11,7 +11,7 @@ from queuebench.logs.errors import LogError
 from queuebench.logs.estimates import ROW
 from queuebench.logs.findings import Finding
 
-_NAMES = 27
+_NAMES = 37
 """Width of the column of estimators' names."""
 _WIDTH = 110
 _HEAD = (
@@ -34,6 +34,7 @@ def text(analysis) -> str:
         _record(analysis),
         _estimates(analysis),
         _withheld(analysis),
+        _shares(analysis),
         _curve(analysis),
         _law(analysis),
         _findings(analysis),
@@ -146,6 +147,23 @@ def _withheld(analysis):
         for name in reasons
     )
     return ["not to be used", *lines, _HEAD, *(_line(row) for row in rows)]
+
+
+def _shares(analysis):
+    curve = analysis.curve
+    if curve is None:
+        return []
+    lines = [
+        f"mean response by treated share, in {analysis.config.time_unit}",
+        f"{'share':>10}{'mean response':>16}{'std. error':>14}{'slope':>14}{'std. error':>14}",
+    ]
+    for share, *values in zip(
+        curve.shares, curve.levels, curve.levels_se, curve.slopes, curve.slopes_se, strict=True
+    ):
+        level, *others = (_number(value) for value in values)
+        lines.append(f"{share:>10.4g}{level:>16}" + "".join(f"{other:>14}" for other in others))
+    ends = f"{curve.curve[0]:.4g} at share 0 and {curve.curve[-1]:.4g} at share 1"
+    return [*lines, f"the curve through them: {ends}"]
 
 
 def _line(row):

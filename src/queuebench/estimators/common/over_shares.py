@@ -8,10 +8,11 @@ from queuebench.estimators.common.share_curve import share_curve
 
 _KEPT = (
     "uses_horizon", "observed_costs", "needs_choices", "needs_constant_rate", "nanoseconds", "exact",
+    "usual",
 )  # fmt: skip
 
 
-def over_shares(*, levels: bool = False, **attributes):
+def over_shares(*, levels: bool = False, rank: int = 0, **attributes):
     """Return a decorator that registers, after an estimator of the slope, what it gives over several shares.
 
     It stands above `register`. The estimator's name with ``_quadrature`` behind it is that of the weighted
@@ -22,6 +23,8 @@ def over_shares(*, levels: bool = False, **attributes):
     ----------
     levels : bool
         Whether the second is registered too.
+    rank : int
+        Of the second, or where there is none of the first, among those that may stand for a log.
     **attributes
         Of `queuebench.estimators.common.registry.Estimator`, where they are not those of the slope's.
     """
@@ -31,9 +34,10 @@ def over_shares(*, levels: bool = False, **attributes):
         given = {name: getattr(entry, name) for name in _KEPT}
         assumes = (entry.assumes - {"constant_share"}) | {"polynomial_in_share"}
         given |= {"design": "shares", "estimand": "effect", "assumes": assumes} | attributes
-        register(f"{entry.name}_quadrature", **given)(partial(quadrature, function))
+        first = given if levels else given | {"rank": rank}
+        register(f"{entry.name}_quadrature", **first)(partial(quadrature, function))
         if levels:
-            register(f"{entry.name}_with_levels", **given | {"exact": ""})(
+            register(f"{entry.name}_with_levels", **given | {"exact": "", "rank": rank})(
                 partial(_with_levels, function)
             )
         return function

@@ -23,6 +23,9 @@ from queuebench.estimators.common.registry import Estimate
 from queuebench.estimators.common.sections import rounds, sections_of
 
 
+ONE_SHARE = "one share has a slope: it is that slope, not the effect"
+
+
 def quadrature(function, record, horizon) -> Estimate:
     """Add up what an estimator of the slope says of the sections of a record.
 
@@ -45,7 +48,10 @@ def quadrature(function, record, horizon) -> Estimate:
             found.append((section, function(section, horizon)))
             weights.append(weight)
     sections, estimates = zip(*found, strict=True)
-    return combined(np.array(weights), sections, estimates)
+    estimate = combined(np.array(weights), sections, estimates)
+    if len(found) > 1:
+        return estimate
+    return estimate._replace(note="; ".join(filter(None, (ONE_SHARE, estimate.note))))
 
 
 def combined(weights, sections, estimates) -> Estimate:
