@@ -26,7 +26,7 @@ def rows_of(findings=(), check=math.nan, **estimates):
     return [
         {"estimator": name, "estimand": ENTRIES[name].estimand, "main": True, "estimate": value,
          "estimate_se": error, "lower_95": value - 2 * error, "upper_95": value + 2 * error,
-         "check": check if name == "replay" else math.nan, "note": "",
+         "check": check if name.startswith("replay") else math.nan, "note": "",
          "forbidden": " ".join(found.name for found in forbidden(findings, name))}
         for name, (value, error) in estimates.items()
     ]  # fmt: skip

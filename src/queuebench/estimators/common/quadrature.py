@@ -22,7 +22,6 @@ from queuebench.estimators.common.inference import TOO_SHORT
 from queuebench.estimators.common.registry import Estimate
 from queuebench.estimators.common.sections import rounds, sections_of
 
-
 ONE_SHARE = "one share has a slope: it is that slope, not the effect"
 
 
