@@ -1,12 +1,14 @@
 """The command line: the pipeline's functions for a person at a terminal."""
 
 import argparse
+import contextlib
 import json
 import math
 import sys
 from functools import partial
 
 from queuebench.base.errors import StudyError
+from queuebench.base.progress import Progress
 from queuebench.base.stopping import stoppable
 from queuebench.estimators import all_estimators
 from queuebench.logs.errors import LogError
@@ -69,6 +71,12 @@ def _parser():
     plan.add_argument("--config", help="what the log's columns mean")
     plan.add_argument("--effect", type=float, help="expected effect, in the log's time unit")
     plan.add_argument("--width", type=float, help="wanted width of a 95 %% interval")
+    plan.add_argument(
+        "--rmse",
+        type=float,
+        help="wanted root mean squared error of the effect, by which designs are compared, in the log's time "
+        "unit; a tenth of the effect",
+    )
     plan.set_defaults(run=_plan)
 
     analyze = commands.add_parser(
@@ -175,15 +183,17 @@ def _replicate(chosen):
 
 def _plan(chosen):
     pilot = _pilot(chosen)
-    if chosen.width is not None and not 0 < chosen.width < math.inf:
-        raise StudyError(f"--width: must be above 0 and finite, got {chosen.width:g}")
+    for name in ("width", "rmse"):
+        value = getattr(chosen, name)
+        if value is not None and not 0 < value < math.inf:
+            raise StudyError(f"--{name}: must be above 0 and finite, got {value:g}")
     pilot(chosen)
 
 
 def _pilot(chosen):
     """Return which plan the options ask for, and refuse those of the other."""
     ways = {
-        _plan_from_study: (("configfile", "cell"), ("log", "config", "effect")),
+        _plan_from_study: (("configfile", "cell"), ("log", "config", "effect", "rmse")),
         _plan_from_log: (("log", "config"), ("configfile", "cell", "replicates")),
     }
     both = "give either --configfile and --cell, or --log and --config"
@@ -216,6 +226,7 @@ def _plan_from_study(chosen):
 
 def _plan_from_log(chosen):
     from queuebench.logs import analyze_log
+    from queuebench.logs.design_plan import design_text, plan_designs
     from queuebench.logs.plan import plan_log, plan_text
 
     effect = chosen.effect
@@ -223,7 +234,22 @@ def _plan_from_log(chosen):
         raise StudyError(f"--effect: must be a finite number other than 0, got {effect:g}")
     analysis = analyze_log(chosen.log, chosen.config)
     plan = plan_log(analysis, chosen.width, effect)
-    print(plan_text(plan, analysis.config.time_unit, analysis.replicate.arrivals))
+    unit = analysis.config.time_unit
+    print(plan_text(plan, unit, analysis.replicate.arrivals))
+    print()
+    with _progress("designs") as step:
+        designs = plan_designs(analysis, effect, chosen.rmse, step)
+    print(design_text(designs, unit))
+
+
+@contextlib.contextmanager
+def _progress(title):
+    """Yield what takes the name of the next step, and says it where somebody looks on."""
+    if not sys.stderr.isatty():
+        yield lambda name: None
+        return
+    with Progress(None, title, None) as progress:
+        yield progress.step
 
 
 def _analyze(chosen):

@@ -7,9 +7,9 @@ import pytest
 
 from queuebench.estimators import all_estimators
 from queuebench.logs import analyze_log
-from queuebench.logs import headline as module
 from queuebench.logs.findings import EVERY, Finding, forbidden
 from queuebench.logs.headline import BAND, UNSURE, choose, headline
+from queuebench.logs.learned import shape as module
 from queuebench.logs.plan import plan_log
 from tests.logs.exported import CHOICES, columns_of, write_log
 

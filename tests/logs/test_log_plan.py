@@ -9,7 +9,7 @@ import yaml
 
 from queuebench.cli import main
 from queuebench.estimators import all_estimators
-from queuebench.logs import LogError, analyze_log
+from queuebench.logs import LogError, analyze_log, design_plan
 from queuebench.logs.findings import EVERY, Finding, forbidden
 from queuebench.logs.headline import Headline
 from queuebench.logs.plan import plan_log, plan_text
@@ -27,6 +27,12 @@ KEYS = {
     "warmup": 100.0,
 }
 KNOWN = {"control": KEYS["control"], "treatment": KEYS["treatment"]}
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch):
+    """Compare designs by few arrivals: what is compared is for another file of tests."""
+    monkeypatch.setattr(design_plan, "ARRIVALS", 100_000)
 
 
 @pytest.fixture

@@ -22,8 +22,7 @@ from dataclasses import dataclass, field, replace
 from queuebench.estimators.common.registry import ASSUMPTIONS, all_estimators
 from queuebench.logs.checks.replay_check import LEVEL as REPLAYED
 from queuebench.logs.checks.replay_check import REJECTED
-from queuebench.logs.learned.shape import find_fault, shape
-from queuebench.logs.learned.system import learn
+from queuebench.logs.learned.shape import stand_in
 
 UNSURE = 0.6
 """By which part of itself the part that a slope misses may be wrong; measured, see docs/your-own-log.md."""
@@ -127,12 +126,10 @@ def headline(rows, findings, record, *, servers, first_come, unit) -> Headline:
     if row is None:
         return _nothing(rows, findings)
     entry = _entries()[row["estimator"]]
-    broken = [found.text for found in findings if found.forbids and found.name != REJECTED]
+    broken = broken_by(findings)
     fault, missed, missed_se = None, 0.0, 0.0
     if row["estimand"] != "effect":
-        # What some estimators suppose and is false, a learnt system supposes too.
-        # The first clause says what is wrong; whom it concerns stands with the numbers not to be used.
-        fault = broken[0].partition("; ")[0] if broken else None
+        fault = broken[0] if broken else None
         if not fault:
             fault, missed, missed_se = _missed(row, record, servers, first_come)
     made = _made(row, math.nan if fault else missed, missed_se)
@@ -143,6 +140,25 @@ def headline(rows, findings, record, *, servers, first_come, unit) -> Headline:
         *_shares_next(made, replays),
         *_arrivals_next(made, record.setting.choices),
     ])  # fmt: skip
+
+
+def broken_by(findings):
+    """Say what is false of a log that some estimators suppose: a learnt system supposes it too.
+
+    Parameters
+    ----------
+    findings : list of Finding
+
+    Returns
+    -------
+    list of str
+    """
+    # The first clause says what is wrong; whom it concerns stands with the numbers not to be used.
+    return [
+        found.text.partition("; ")[0]
+        for found in findings
+        if found.forbids and found.name != REJECTED
+    ]
 
 
 def _entries():
@@ -182,16 +198,9 @@ def _missed(row, record, servers, first_come):
     """Return why no learnt system can be believed, or None; what the slope misses; and its error."""
     if record.setting.shares:
         return "the share changed, and a system learnt from a log is run at one", 0.0, 0.0
-    if not servers:
-        return "the log names no servers, so that nothing can be learnt of other shares", 0.0, 0.0
-    system = learn(record.replicate, servers, first_come=first_come)
-    if system is None:
-        return "too few jobs, or too many servers, to learn from", 0.0, 0.0
-    found = shape(system, record.setting.treated_share, _PRECISION * row["estimate_se"])
-    fault = find_fault(system, found, record.replicate)
-    if fault:
-        return f"a system learnt from the log does not reproduce it ({fault})", 0.0, 0.0
-    return None, found.missed, found.missed_se
+    precision = _PRECISION * row["estimate_se"]
+    fault, _, found = stand_in(record, servers, first_come=first_come, precision=precision)
+    return (fault, 0.0, 0.0) if fault else (None, found.missed, found.missed_se)
 
 
 def _made(row, missed, missed_se):

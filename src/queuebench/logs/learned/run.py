@@ -74,13 +74,13 @@ def serve(arrival, places, share, service, slowness, skipped, rng):
                 first[s] = (first[s] + 1) % room
                 length[s] -= 1
             shortest = min(shortest, length[s])
-        place = _place(places[arm, np.int64(shortest == 0)], draw)
-        s = tied[int(within * _tied_at(place, shortest, length, tied))]
+        place = place_in(places[arm, np.int64(shortest == 0)], draw)
+        s = tied[int(within * tied_at(place, shortest, length, tied))]
         if length[s] == room:
             if room == LONGEST:
                 sums[0] = np.inf
                 return sums
-            leaving = _wider(leaving, first, length)
+            leaving = wider(leaving, first, length)
             room *= 2
         begins = leaving[s, (first[s] + length[s] - 1) % room] if length[s] > 0 else now
         leaves = begins + slowness[s] * service[int(size * len(service))]
@@ -94,7 +94,7 @@ def serve(arrival, places, share, service, slowness, skipped, rng):
 
 
 @inlined
-def _place(law, draw):
+def place_in(law, draw):
     """Return the first place at which a cumulative law reaches a number."""
     place = 0
     while place < len(law) - 1 and law[place] <= draw:
@@ -103,7 +103,7 @@ def _place(law, draw):
 
 
 @inlined
-def _tied_at(place, shortest, length, tied):
+def tied_at(place, shortest, length, tied):
     """Find the equally long queues that hold a place in the order of lengths; return how many they are."""
     level, before = shortest, 0
     while True:
@@ -121,7 +121,7 @@ def _tied_at(place, shortest, length, tied):
 
 
 @njit
-def _wider(leaving, first, length):
+def wider(leaving, first, length):
     """Return rings of twice the size with the same jobs, each beginning at 0."""
     servers, room = leaving.shape
     wider = np.empty((servers, 2 * room))
@@ -164,7 +164,7 @@ def let_go(arrival, places, share, servers, letting_go, skipped, rng):
             sums[0] += jobs * (arrival[i] - now)
         now = arrival[i]
         arm = np.int64(rng.random() < share)
-        place = _place(places[arm, np.int64(count[0] > 0)], rng.random())
+        place = place_in(places[arm, np.int64(count[0] > 0)], rng.random())
         level = _level(count, place, longest)
         if level + 2 >= LONGEST:
             sums[0] = np.inf

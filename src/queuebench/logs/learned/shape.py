@@ -12,6 +12,7 @@ import numpy as np
 
 from queuebench.estimators.common.inference import batch_means_error
 from queuebench.logs.learned.run import WARM, simulate
+from queuebench.logs.learned.system import learn
 
 _SIMULATED = 1_500_000
 """Arrivals simulated for each share at most."""
@@ -80,6 +81,39 @@ def shape(system, share, precision=0.0, seed=0) -> Shape:
         if len(results) >= _FEWEST_RUNS and found.missed_se <= enough:
             break
     return found
+
+
+def stand_in(record, servers, *, first_come, precision=0.0):
+    """Learn a system from a log, and say why it cannot be believed, or nothing.
+
+    Parameters
+    ----------
+    record : queuebench.estimators.common.record.Record
+        Of one share of treated jobs.
+    servers : int
+        Servers that the log names, 0 if it names none.
+    first_come : bool
+        Whether they work first come, first served.
+    precision : float, optional
+        See `shape`.
+
+    Returns
+    -------
+    fault : str or None
+    system : queuebench.logs.learned.system.LearnedSystem or None
+    found : Shape or None
+    """
+    if not servers:
+        return "the log names no servers, so that nothing can be learnt of other shares", None, None
+    setting = record.setting
+    system = learn(record.replicate, servers, first_come=first_come, choices=setting.choices)
+    if system is None:
+        return "too few jobs, or too many servers, to learn from", None, None
+    found = shape(system, setting.treated_share, precision)
+    fault = find_fault(system, found, record.replicate)
+    if fault:
+        fault = f"a system learnt from the log does not reproduce it ({fault})"
+    return fault, system, found
 
 
 def _shape(results, step):

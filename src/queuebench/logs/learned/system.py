@@ -53,6 +53,10 @@ class LearnedSystem(NamedTuple):
     letting_go : ndarray of float64, shape (K,)
         Departures per time unit from a server with 0, 1, ... jobs; the last entry counts for longer queues
         too.
+    agreeing : ndarray of float64, shape (2, 2, N, N + 1), or None
+        Probability that the other arm chooses the same server, by arm, by whether some server is idle, by the
+        number of servers with shorter queues and of those with equally long ones, itself included; None
+        where the log does not tell both choices.
     """
 
     arrival: np.ndarray
@@ -61,9 +65,10 @@ class LearnedSystem(NamedTuple):
     service: np.ndarray
     slowness: np.ndarray
     letting_go: np.ndarray
+    agreeing: np.ndarray | None = None
 
 
-def learn(replicate, servers, *, first_come):
+def learn(replicate, servers, *, first_come, choices=False):
     """Learn how a log's system works.
 
     Parameters
@@ -73,6 +78,8 @@ def learn(replicate, servers, *, first_come):
         Number of servers N.
     first_come : bool
         Whether they work on one job at a time, in order of arrival.
+    choices : bool, optional
+        Whether the record tells what both arms chose.
 
     Returns
     -------
@@ -90,15 +97,59 @@ def learn(replicate, servers, *, first_come):
     leaving = np.concatenate([carried[1], departure])
     order = np.argsort(leaving, kind="stable")
     left = np.concatenate([carried[0], server])[order].astype(np.int64)
-    counts = np.zeros((2, 2, servers, servers + 1))
-    at_length = np.zeros((2, LONGEST))
-    length = np.bincount(carried[0].astype(np.int64), minlength=servers)
-    follow(arrival, treated, server, left, leaving[order], length, counts, at_length)
+    known = (
+        server,
+        left,
+        leaving[order],
+        np.bincount(carried[0].astype(np.int64), minlength=servers),
+    )
+    counts, at_length = _followed(arrival, treated, *known)
     if counts.sum(axis=(1, 2, 3)).min() < _FEWEST or at_length[:, 1:].sum(axis=1).min() <= 0.0:
         return None
     service, slowness = _services(arrival, server, departure, servers)
+    agreeing = None
+    if choices:
+        same = np.equal(
+            *(replicate.column(f"server_if_{arm}")[:LEARNT_FROM] for arm in ("control", "treated"))
+        )
+        agreeing = agreement(counts, _followed(arrival, same, *known)[0][1])
     return LearnedSystem(
-        arrival, cumulative_places(counts), first_come, service, slowness, letting_go(at_length)
+        arrival, cumulative_places(counts), first_come, service, slowness, letting_go(at_length),
+        agreeing,
+    )  # fmt: skip
+
+
+def _followed(arrival, kind, server, left, leaving, length):
+    """Return the counts of `cumulative_places` by a kind of job, and those of `letting_go`."""
+    counts = np.zeros((2, 2, len(length), len(length) + 1))
+    at_length = np.zeros((2, LONGEST))
+    follow(arrival, kind, server, left, leaving, length.copy(), counts, at_length)
+    return counts, at_length
+
+
+def agreement(counts, agreeing):
+    """Return the probability that the other arm chooses the same server.
+
+    Where both agree it does not matter which arm it was: so agreeing jobs of both arms are taken together,
+    in the proportion of the arms, and then either arm agrees equally often on a server.
+
+    Parameters
+    ----------
+    counts : ndarray of float64, shape (2, 2, N, N + 1)
+        As of `cumulative_places`.
+    agreeing : ndarray of float64, shape (2, N, N + 1)
+        The same of jobs whose arms agreed, without the arm.
+
+    Returns
+    -------
+    ndarray of float64, shape (2, 2, N, N + 1)
+    """
+    share = counts.sum(axis=(1, 2, 3)) / counts.sum()
+    agreed = share[:, None, None, None] * agreeing
+    overall = agreed.sum(axis=(2, 3)) / np.maximum(counts.sum(axis=(2, 3)), 1.0)
+    enough = counts >= _FEWEST
+    return np.clip(
+        np.where(enough, agreed / np.maximum(counts, 1.0), overall[:, :, None, None]), 0.0, 1.0
     )
 
 
