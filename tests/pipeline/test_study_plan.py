@@ -52,6 +52,7 @@ def test_cells_are_sorted_by_what_happens_to_them():
         "many_horizons": ["late"],
         "delayed": ["late"],
         "exact": ["plain"],
+        "of_shares": [],
         "any": ["plain", "kept", "late"],
         # And the families.
         "homogeneous": ["plain"],
@@ -62,7 +63,7 @@ def test_cells_are_sorted_by_what_happens_to_them():
 
 def test_a_study_has_the_tables_and_figures_that_it_can_fill():
     rules = {shown.rule for shown in [*plan().tables, *plan().figures]}
-    assert rules == {shown.rule for shown in CATALOGUE} - {"truncation", "delay"}
+    assert rules == {shown.rule for shown in CATALOGUE} - {"truncation", "delay", "share_curve"}
     inexact = plan(service={"distribution": "constant"})
     assert {"bias_decomposition", "bias_decomposition_figure"}.isdisjoint(
         shown.rule for shown in [*inexact.tables, *inexact.figures]
