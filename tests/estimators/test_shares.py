@@ -241,7 +241,7 @@ def test_the_error_of_a_mean_over_samples_is_the_classical_one_where_nothing_is_
     batches, samples = 40, 20_000
     parts = rng.standard_normal(batches)
     drawn = rng.multinomial(batches, np.full(batches, 1 / batches), samples)
-    classical = parts.var() / batches
+    classical = parts.var(ddof=1) / batches
     # The Monte Carlo part has been taken off; what is left of it is about sqrt(2 B) / samples of B / samples.
     assert curves._variance(drawn, drawn @ parts[:, None] / batches)[0] == pytest.approx(
         classical, rel=0.05

@@ -14,7 +14,8 @@ degree the scale with the smaller J; without degrees of freedom, that of 1 / T. 
 with an end beyond `_FAR` times the longest level is not considered. The choice is made anew in each of
 `RESAMPLES` bootstrap samples of the batches, and their mean is the estimate: bagging. Its standard error is
 Efron's, Estimation and accuracy after model selection (2014): with N_b the times that batch b is in a sample,
-``sum_b cov(N_b, t)^2`` less its Monte Carlo part ``B var(t) / RESAMPLES``; it holds the choice too.
+``sum_b cov(N_b, t)^2`` less its Monte Carlo part ``B var(t) / RESAMPLES``, times B / (B - 1); it holds the
+choice too.
 
 Check: J at the highest degree that leaves a degree of freedom, on the scale that fits better.
 """
@@ -268,7 +269,8 @@ def _variance(drawn, found):
     centred = found - found.mean(axis=0)
     raw = (((drawn - 1.0).T @ centred / len(found)) ** 2).sum(axis=0)
     noise = drawn.shape[1] / len(found) * centred.var(axis=0)
-    return np.maximum(raw - noise, _LEAST * raw)
+    # A bootstrap of B batches has (B - 1) / B of the variance.
+    return np.maximum(raw - noise, _LEAST * raw) * drawn.shape[1] / (drawn.shape[1] - 1)
 
 
 def _pseudo_values(drawn, effects, value, error):
