@@ -3,6 +3,7 @@
 import math
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 from queuebench.estimators import all_estimators
@@ -16,9 +17,15 @@ from tests.logs.exported import CHOICES, columns_of, write_log
 ENTRIES = {entry.name: entry for entry in all_estimators()}
 
 
+LEARNT = SimpleNamespace(first_come=False, slowness=np.ones(4), arrival=np.arange(1000.0))
+
+
 def record(choices, shares=()):
-    setting = SimpleNamespace(treated_share=0.5, choices=choices, shares=shares)
-    return SimpleNamespace(replicate=None, setting=setting)
+    """Return a record of 10 000 jobs that each took 5."""
+    return SimpleNamespace(
+        replicate=SimpleNamespace(arrivals=10_000, column=lambda _: np.full(10_000, 5.0)),
+        setting=SimpleNamespace(treated_share=0.5, choices=choices, shares=shares),
+    )
 
 
 def rows_of(findings=(), check=math.nan, **estimates):
@@ -41,7 +48,7 @@ def say(rows, findings=(), servers=4, choices=False, first_come=True):
 def learnt(monkeypatch):
     """Return a function that lets a learnt system say what a slope misses, or in what it is at fault."""
 
-    def set_up(missed, missed_se=0.0, fault=None, system="learnt"):
+    def set_up(missed, missed_se=0.0, fault=None, system=LEARNT):
         monkeypatch.setattr(module, "learn", lambda *_, **__: system)
         found = SimpleNamespace(missed=missed, missed_se=missed_se)
         monkeypatch.setattr(module, "shape", lambda *_: found)

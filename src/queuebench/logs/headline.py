@@ -12,7 +12,9 @@ Rules, in this order:
    where that reproduces the log; the band of the effect is the slope plus what it misses, give or take
    `BAND` times the slope's 95 % interval and `UNSURE` times what it misses. Where no learnt system reproduces
    the log the effect is not identified from one share, and that is said in place of a band.
-5. The band of an estimate of the effect is `BAND` times its 95 % interval. Whether the sign is clear is read
+5. A slope that misses more than a little is given with what theory says of the effect, each bound with what
+   it rests on (`queuebench.logs.bounds`).
+6. The band of an estimate of the effect is `BAND` times its 95 % interval. Whether the sign is clear is read
    off the band.
 """
 
@@ -20,9 +22,11 @@ import math
 from dataclasses import dataclass, field, replace
 
 from queuebench.estimators.common.registry import ASSUMPTIONS, all_estimators
+from queuebench.logs.bounds import Bounds, bounds_text, effect_bounds, random_response
 from queuebench.logs.checks.replay_check import LEVEL as REPLAYED
 from queuebench.logs.checks.replay_check import REJECTED
-from queuebench.logs.learned.shape import stand_in
+from queuebench.logs.learned.shape import mean_with_error, stand_in
+from queuebench.results.lengths import TWO_SIDED
 
 UNSURE = 0.6
 """By which part of itself the part that a slope misses may be wrong; measured, see docs/your-own-log.md."""
@@ -54,6 +58,8 @@ class Headline:
         The effect with its band; NaN where it is not identified.
     missed : float
         What the slope is taken to miss of the effect; 0 for an estimate of the effect, NaN where unknown.
+    bounds : queuebench.logs.bounds.Bounds or None
+        What theory says of the effect; None for an estimate of the effect, or without a clear sign.
     text : list of str
         Sentences: the number and what it is; what could make it wrong; what to do next.
     """
@@ -67,6 +73,7 @@ class Headline:
     effect_lower: float = math.nan
     effect_upper: float = math.nan
     missed: float = math.nan
+    bounds: Bounds | None = None
     text: list = field(default_factory=list)
 
 
@@ -127,16 +134,18 @@ def headline(rows, findings, record, *, servers, first_come, unit) -> Headline:
         return _nothing(rows, findings)
     entry = _entries()[row["estimator"]]
     broken = broken_by(findings)
-    fault, missed, missed_se = None, 0.0, 0.0
+    fault, missed, missed_se, bounds = None, 0.0, 0.0, None
     if row["estimand"] != "effect":
-        fault = broken[0] if broken else None
+        system, fault = None, broken[0] if broken else None
         if not fault:
-            fault, missed, missed_se = _missed(row, record, servers, first_come)
+            fault, missed, missed_se, system = _missed(row, record, servers, first_come)
+        bounds = None if record.setting.shares else _bounds(row, record, system)
     made = _made(row, math.nan if fault else missed, missed_se)
     replays = servers and first_come and not broken
-    return replace(made, text=[
+    return replace(made, bounds=bounds, text=[
         _first_sentence(made, fault, unit),
         *_doubts(entry),
+        *([bounds_text(bounds, unit)] if bounds and not _small(made) else []),
         *_shares_next(made, replays),
         *_arrivals_next(made, record.setting.choices),
     ])  # fmt: skip
@@ -195,12 +204,27 @@ def _reasons(rows, findings):
 
 
 def _missed(row, record, servers, first_come):
-    """Return why no learnt system can be believed, or None; what the slope misses; and its error."""
+    """Return why no learnt system can be believed, or None; what the slope misses; its error; the system."""
     if record.setting.shares:
-        return "the share changed, and a system learnt from a log is run at one", 0.0, 0.0
+        return "the share changed, and a system learnt from a log is run at one", 0.0, 0.0, None
     precision = _PRECISION * row["estimate_se"]
-    fault, _, found = stand_in(record, servers, first_come=first_come, precision=precision)
-    return (fault, 0.0, 0.0) if fault else (None, found.missed, found.missed_se)
+    fault, system, found = stand_in(record, servers, first_come=first_come, precision=precision)
+    return (fault, 0.0, 0.0, system) if fault else (None, found.missed, found.missed_se, system)
+
+
+def _bounds(row, record, system):
+    """Return what theory says of the effect, from the ends of intervals of `BAND` times a 95 % one."""
+    lower, upper = (
+        row["estimate"] + BAND * (row[end] - row["estimate"]) for end in ("lower_95", "upper_95")
+    )
+    level, error = mean_with_error(record.replicate.column("response_time"))
+    errors = BAND * TWO_SIDED
+    # The worse arm is the treatment where it makes responses longer.
+    worst = random_response(system, int(lower > 0.0), errors) if system else math.nan
+    return effect_bounds(
+        lower, upper, record.setting.treated_share, record.replicate.arrivals,
+        level - errors * error, worst, float(system.slowness.min()) if system else 0.0,
+    )  # fmt: skip
 
 
 def _made(row, missed, missed_se):

@@ -153,9 +153,9 @@ def find_fault(system, found, replicate):
         replicate.column(name)[kept] for name in ("response_time", "queue_length", "treated")
     )
     compared = (
-        ("mean response", found.here, _mean(response), _RESPONSE),
-        ("mean queue met by control jobs", found.met[0], _mean(met[~treated]), _RESPONSE),
-        ("mean queue met by treated jobs", found.met[1], _mean(met[treated]), _RESPONSE),
+        ("mean response", found.here, mean_with_error(response), _RESPONSE),
+        ("mean queue met by control jobs", found.met[0], mean_with_error(met[~treated]), _RESPONSE),
+        ("mean queue met by treated jobs", found.met[1], mean_with_error(met[treated]), _RESPONSE),
     )
     for what, learnt, (seen, error), tolerance in compared:
         if abs(learnt - seen) > _NOISE * error + tolerance * seen:
@@ -168,7 +168,7 @@ def find_fault(system, found, replicate):
     return None
 
 
-def _mean(values):
-    """Return a mean and its standard error by batch means."""
+def mean_with_error(values):
+    """Return the mean of a record's column and its standard error by batch means."""
     batches = np.array([part.mean() for part in np.array_split(values.astype(float), _BATCHES)])
     return float(values.mean()), batch_means_error(batches, _BATCHES)
