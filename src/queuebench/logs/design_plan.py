@@ -36,10 +36,12 @@ from queuebench.study.system import Bernoulli, Group, Shares, Switchback
 
 ARRIVALS = 4_000_000
 """Arrivals simulated for each design, fewer where there are many servers to look at."""
-_FEW_SERVERS = 20
+_FEW_SERVERS = 100
 REPLICATES = 24
 """Records of either length."""
 _FEWEST_REPLICATES = 8
+_LONGER = 2.0
+"""Times `ARRIVALS` that a design with long blocks may take, at the most."""
 _LENGTHS = 1.0, 2.0
 """Lengths of the records, over the shorter one."""
 _FEWEST_CYCLES = 3
@@ -150,7 +152,7 @@ def _compared(trials, expected, rmse, step):
     for candidate in candidates(trials, relaxation):
         step(candidate.name)
         base = max(trials.base, _FEWEST_CYCLES * candidate.cycle)
-        replicates = int(REPLICATES * trials.base / base)
+        replicates = min(REPLICATES, int(_LONGER * REPLICATES * trials.base / base))
         if replicates < _FEWEST_REPLICATES:
             too_long.append(candidate.name)
             continue
@@ -240,8 +242,9 @@ class _Trials:
         times = []
         for arm in (0, 1):
             rng = stream(0, "relaxation", arm)
-            end = _LENGTHS[-1] * self.base
-            record = self._run(("pure", {"treated": arm}), end, end / 2, rng, arm)
+            # A record of few relaxation times would show too short a one.
+            end = REPLICATES / 2 * self.base
+            record = self._run(("pure", {"treated": arm}), end, end / 20, rng, arm)
             if record is None:
                 return math.inf
             times.append(_relaxation(record.column("in_system")) / self.rate)
