@@ -1,6 +1,6 @@
 """What an estimator of the slope becomes under a design of several shares."""
 
-from functools import partial
+from functools import wraps
 
 from queuebench.estimators.common.quadrature import quadrature
 from queuebench.estimators.common.registry import all_estimators, register
@@ -35,14 +35,24 @@ def over_shares(*, levels: bool = False, rank: int = 0, **attributes):
         assumes = (entry.assumes - {"constant_share"}) | {"polynomial_in_share"}
         given |= {"design": "shares", "estimand": "effect", "assumes": assumes} | attributes
         first = given if levels else given | {"rank": rank}
-        register(f"{entry.name}_quadrature", **first)(partial(quadrature, function))
+        register(f"{entry.name}_quadrature", **first)(_named(function, quadrature))
         if levels:
             register(f"{entry.name}_with_levels", **given | {"exact": "", "rank": rank})(
-                partial(_with_levels, function)
+                _named(function, _with_levels)
             )
         return function
 
     return decorate
+
+
+def _named(function, of_shares):
+    """Return what is made of a slope as a function of that slope's module, whose edits change it too."""
+
+    @wraps(function)
+    def estimate(record, horizon=None):
+        return of_shares(function, record, horizon)
+
+    return estimate
 
 
 def _with_levels(function, record, horizon):
