@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from queuebench.estimators.common.record import Record
-from queuebench.estimators.common.registry import in_role
+from queuebench.estimators.common.registry import EstimationError, in_role
 from queuebench.estimators.common.setting import Setting
 from queuebench.estimators.common.share_curve import ShareCurve, share_curve
 from queuebench.logs import report
@@ -185,9 +185,11 @@ def _curve(record, rows):
     """Return the curve whose slopes are those of the mixture of both costs, if the log allows these."""
     mixture = in_role("mixture")
     own = [row for row in rows if row["main"] and row["estimator"].startswith(mixture.name)]
-    return share_curve(
-        record, mixture.function if own else None, own[0]["horizon"] if own else None
-    )
+    slope = (mixture.function, own[0]["horizon"]) if own else ()
+    try:
+        return share_curve(record, *slope)
+    except EstimationError:
+        return None
 
 
 def _service_findings(record, config, rows, service):
