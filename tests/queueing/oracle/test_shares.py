@@ -30,6 +30,7 @@ def test_six_servers_two_against_four():
     assert quadrature(3, slopes) == pytest.approx(-0.382482, abs=1e-6)
 
 
+@pytest.mark.slow(seconds=250)
 def test_four_servers_random_against_two():
     """The other computation cut the chain: its effect and slopes are short by up to 0.2 %."""
     effect, slopes = curve(4, 0.8, 1, 2, 1e-4)
